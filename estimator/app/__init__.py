@@ -1,0 +1,1 @@
+"""Use cases: the only place where the rooms meet; draws nothing."""

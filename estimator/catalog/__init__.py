@@ -1,0 +1,1 @@
+"""Profiles on disk: reading them safely and finding them by name."""

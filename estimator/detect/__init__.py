@@ -1,0 +1,1 @@
+"""This machine: facts about its processors and memory, and findings for what stays unknown."""

@@ -1,0 +1,1 @@
+"""What a device can do: architectures, devices, links, efficiencies; knows no work."""

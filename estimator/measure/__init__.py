@@ -1,0 +1,1 @@
+"""Real measurements on this machine: probes and training steps."""

@@ -1,0 +1,1 @@
+"""Prices, energy, renting or buying, and the choice between systems."""

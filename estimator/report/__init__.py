@@ -1,0 +1,1 @@
+"""Results to text: tables, plain lines, JSON, CSV, Markdown, HTML, plots; computes nothing."""

@@ -1,0 +1,1 @@
+"""What every command returns: plain data with a versioned JSON form."""

@@ -1,0 +1,1 @@
+"""What work one training step is: kernels, layers, collectives; knows no hardware."""

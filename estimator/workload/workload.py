@@ -1,0 +1,107 @@
+"""The work of one training step, layer by layer, without any hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from estimator.workload.kernel import Phase
+
+if TYPE_CHECKING:
+    from estimator.workload.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerWork:
+    """One call of one layer: its kernels and what it leaves in memory for the backward pass.
+
+    ``parameters`` counts a shared weight at its first call only; ``saved_bytes`` counts a tensor that two
+    layers save at the first of them only. ``output_shape`` is with the batch.
+    """
+
+    path: str
+    kind: str
+    output_shape: tuple[int, ...]
+    parameters: int
+    trainable_parameters: int
+    saved_bytes: int
+    kernels: tuple[Kernel, ...]
+
+    def flops(self, *phases: Phase) -> int:
+        """Product FLOPs of the given phases."""
+        return sum(kernel.flops for kernel in self.kernels if kernel.phase in phases)
+
+    @property
+    def forward_flops(self) -> int:
+        """Product FLOPs of the forward pass."""
+        return self.flops(Phase.FORWARD)
+
+    @property
+    def backward_flops(self) -> int:
+        """Product FLOPs of dgrad and wgrad."""
+        return self.flops(Phase.DGRAD, Phase.WGRAD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective:
+    """Bytes that the replicas must exchange in a step (``kind`` all_reduce, reduce_scatter, all_gather)."""
+
+    kind: str
+    bytes: int
+    buckets: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """Bytes a training step holds on one device at its peak."""
+
+    weights_bytes: int
+    gradients_bytes: int
+    optimizer_bytes: int
+    activations_bytes: int
+    other_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """The sum."""
+        return (
+            self.weights_bytes
+            + self.gradients_bytes
+            + self.optimizer_bytes
+            + self.activations_bytes
+            + self.other_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """A training step of ``batch`` samples on one device.
+
+    ``repeats`` forward and backward passes (accumulation) precede the one pass of ``optimizer``.
+    """
+
+    network: str
+    batch: int
+    layers: tuple[LayerWork, ...]
+    optimizer: tuple[Kernel, ...]
+    footprint: Footprint
+    collectives: tuple[Collective, ...] = ()
+    repeats: int = 1
+    input_bytes: int = 0
+    tokens_per_sample: int | None = None
+    custom_layers: tuple[str, ...] = field(default=())
+
+    @property
+    def parameters(self) -> int:
+        """All weights, shared ones once."""
+        return sum(layer.parameters for layer in self.layers)
+
+    @property
+    def forward_flops(self) -> int:
+        """Product FLOPs of one forward pass of the batch."""
+        return sum(layer.forward_flops for layer in self.layers)
+
+    @property
+    def backward_flops(self) -> int:
+        """Product FLOPs of one backward pass of the batch."""
+        return sum(layer.backward_flops for layer in self.layers)
