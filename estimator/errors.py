@@ -60,7 +60,7 @@ class InputError(EstimatorError):
         return f"{self.at}: {text}" if self.at else text
 
 
-class InputErrors(InputError):
+class CombinedInputError(InputError):
     """All the errors of one file at once."""
 
     def __init__(self, errors: Sequence[InputError]) -> None:

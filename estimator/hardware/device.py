@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from estimator.hardware.architecture import Architecture, DeviceKind
-from estimator.precision import DType
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from estimator.hardware.architecture import Architecture, DeviceKind
+    from estimator.precision import DType
     from estimator.provenance import Provenance
 
 

@@ -29,7 +29,7 @@ class Interconnect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """``count`` equal devices on ``nodes`` hosts; ``within`` joins a host's devices, ``between`` the hosts."""
+    """``count`` equal devices on ``nodes`` hosts, joined ``within`` a host and ``between`` hosts."""
 
     device: Device
     count: int = 1
