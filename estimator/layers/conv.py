@@ -1,0 +1,186 @@
+"""Convolutions in one, two and three dimensions, and their transposed forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from estimator.layers.arguments import Offset, Positive, Size
+from estimator.layers.base import Example, Layer, LayerError, register
+from estimator.layers.functional.movement import pad
+from estimator.layers.functional.products import conv
+from estimator.layers.shapes import images, spread
+from estimator.workload.kernel import ConvShape
+
+if TYPE_CHECKING:
+    from estimator.layers.tape import Tape, Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convolution(Layer):
+    """``(N, C, *size) -> (N, out_channels, *size')``; an input without the batch works too."""
+
+    dims: ClassVar[int]
+
+    out_channels: Positive
+    kernel_size: Size
+    stride: Size = 1
+    padding: Offset | Literal["same", "valid"] = 0
+    dilation: Size = 1
+    groups: Positive = 1
+    bias: bool = True
+    padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros"
+    in_channels: Positive | None = None
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Convolve; paddings that the kernel cannot do itself are a copy before it."""
+        (x,) = inputs
+        n, channels, size = images(x, self.dims, self.type_name)
+        check_channels(self, channels)
+        kernel, stride, dilation = (
+            spread(value, self.dims, name)
+            for value, name in (
+                (self.kernel_size, "kernel_size"), (self.stride, "stride"), (self.dilation, "dilation")
+            )
+        )  # fmt: skip
+        before, after = self._padding(kernel, stride, dilation)
+        if before != after or (self.padding_mode != "zeros" and any(before)):
+            x = pad(tape, x, before, after, name=f"{self.padding_mode}_pad")
+            size = tuple(s + b + a for s, b, a in zip(size, before, after, strict=True))
+            before = after = (0,) * self.dims
+        size_out = tuple(
+            (s + b + a - d * (k - 1) - 1) // st + 1
+            for s, b, a, d, k, st in zip(size, before, after, dilation, kernel, stride, strict=True)
+        )
+        if min(size_out) < 1:
+            raise LayerError(
+                f"{self.type_name}: kernel {list(kernel)} does not fit input {list(x.shape)} "
+                f"(output would be {list(size_out)})"
+            )
+        weight = tape.weight("weight", (self.out_channels, channels // self.groups, *kernel))
+        bias = tape.weight("bias", (self.out_channels,)) if self.bias else None
+        shape = ConvShape(
+            n, channels, self.out_channels, self.groups, size, size_out, kernel, stride, dilation
+        )
+        return conv(tape, x, weight, bias, shape)
+
+    def _padding(
+        self, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the padding before and after each dimension; 'same' pads an odd total more behind."""
+        if self.padding == "valid":
+            return (0,) * self.dims, (0,) * self.dims
+        if self.padding == "same":
+            if prod(stride) != 1:
+                raise LayerError(f"{self.type_name}: padding 'same' needs stride 1", argument="padding")
+            totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+            return tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
+        padding = spread(self.padding, self.dims, "padding")
+        return padding, padding
+
+
+def check_channels(layer: Convolution | TransposedConvolution, channels: int) -> None:
+    """Refuse channels that contradict the arguments."""
+    if layer.in_channels not in (None, channels):
+        raise LayerError(
+            f"{layer.type_name}.in_channels is {layer.in_channels} but the input has {channels} channels",
+            argument="in_channels",
+        )
+    if channels % layer.groups or layer.out_channels % layer.groups:
+        raise LayerError(
+            f"{layer.type_name}: in_channels {channels} and out_channels {layer.out_channels} "
+            f"must be divisible by groups {layer.groups}",
+            argument="groups",
+        )
+
+
+@register("Conv1d", Example(((2, 4, 16),), {"out_channels": 8, "kernel_size": 3}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conv1d(Convolution):
+    """``(N, C, L) -> (N, K, L')``."""
+
+    dims = 1
+
+
+@register("Conv2d", Example(((2, 4, 8, 8),), {"out_channels": 8, "kernel_size": 3, "padding": 1}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conv2d(Convolution):
+    """``(N, C, H, W) -> (N, K, H', W')``."""
+
+    dims = 2
+
+
+@register("Conv3d", Example(((2, 4, 4, 8, 8),), {"out_channels": 8, "kernel_size": 3, "padding": 1}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conv3d(Convolution):
+    """``(N, C, D, H, W) -> (N, K, D', H', W')``."""
+
+    dims = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransposedConvolution(Layer):
+    """``(N, C, *size) -> (N, out_channels, *size')``: the dgrad of a convolution as a forward pass."""
+
+    dims: ClassVar[int]
+
+    out_channels: Positive
+    kernel_size: Size
+    stride: Size = 1
+    padding: Offset = 0
+    output_padding: Offset = 0
+    dilation: Size = 1
+    groups: Positive = 1
+    bias: bool = True
+    in_channels: Positive | None = None
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Spread each input point over a window of the output."""
+        (x,) = inputs
+        n, channels, size = images(x, self.dims, self.type_name)
+        check_channels(self, channels)
+        names = ("kernel_size", "stride", "padding", "output_padding", "dilation")
+        kernel, stride, padding, extra, dilation = (
+            spread(getattr(self, name), self.dims, name) for name in names
+        )
+        size_out = tuple(
+            (s - 1) * st - 2 * p + d * (k - 1) + e + 1
+            for s, st, p, d, k, e in zip(size, stride, padding, dilation, kernel, extra, strict=True)
+        )
+        if min(size_out) < 1:
+            raise LayerError(
+                f"{self.type_name}: padding {list(padding)} leaves nothing of input {list(x.shape)}",
+                argument="padding",
+            )
+        weight = tape.weight("weight", (channels, self.out_channels // self.groups, *kernel))
+        bias = tape.weight("bias", (self.out_channels,)) if self.bias else None
+        shape = ConvShape(
+            n, channels, self.out_channels, self.groups, size, size_out, kernel, stride, dilation,
+            transposed=True,
+        )  # fmt: skip
+        return conv(tape, x, weight, bias, shape)
+
+
+@register("ConvTranspose1d", Example(((2, 4, 16),), {"out_channels": 8, "kernel_size": 4, "stride": 2}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvTranspose1d(TransposedConvolution):
+    """``(N, C, L) -> (N, K, L')``."""
+
+    dims = 1
+
+
+@register("ConvTranspose2d", Example(((2, 4, 8, 8),), {"out_channels": 8, "kernel_size": 4, "stride": 2}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvTranspose2d(TransposedConvolution):
+    """``(N, C, H, W) -> (N, K, H', W')``."""
+
+    dims = 2
+
+
+@register("ConvTranspose3d", Example(((2, 4, 4, 8, 8),), {"out_channels": 8, "kernel_size": 2, "stride": 2}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvTranspose3d(TransposedConvolution):
+    """``(N, C, D, H, W) -> (N, K, D', H', W')``."""
+
+    dims = 3

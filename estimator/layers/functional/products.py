@@ -1,0 +1,165 @@
+"""Matrix products and convolutions: the functions whose FLOPs are the headline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from estimator.layers.base import LayerError
+from estimator.layers.functional.pointwise import broadcast, cast
+from estimator.precision import DType
+from estimator.software import Layout
+from estimator.workload.build import convolution, product, traffic
+from estimator.workload.kernel import GemmShape, Op, Phase
+
+if TYPE_CHECKING:
+    from estimator.layers.tape import Tape, Tensor
+    from estimator.workload.kernel import ConvShape
+
+_TENSOR_CORE = frozenset({DType.FP16, DType.BF16, DType.TF32, DType.FP8})
+
+
+def storage_format(compute: DType) -> DType:
+    """Return the format in which operands of such a product lie in memory."""
+    return DType.FP32 if compute is DType.TF32 else compute
+
+
+def product_inputs(tape: Tape, *tensors: Tensor) -> tuple[DType, DType, tuple[Tensor, ...]]:
+    """Cast operands to the policy's product format: returns arithmetic, output format and operands.
+
+    Without autocast (and without FP8 products) operands keep their own format; fp32 operands multiply in
+    TF32 where the policy says so.
+    """
+    policy = tape.policy
+    stored = storage_format(policy.product)
+    operands = tuple(cast(tape, t, stored) for t in tensors)
+    return policy.product, policy.activations, operands
+
+
+def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return ``x W^T + b``: ``(*, K), (N, K) -> (*, N)``; the bias rides on the product's epilogue."""
+    compute, out_dtype, (x, weight) = product_inputs(tape, x, weight)
+    if bias is not None:
+        bias = cast(tape, bias, out_dtype)
+    n, k = weight.shape
+    m = x.numel // k if k else 0
+    size = x.dtype.itemsize
+    grad = x.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
+    out = tape.new((*x.shape[:-1], n), out_dtype, requires_grad=grad)
+    tape.emit(
+        product(
+            "linear", Phase.FORWARD, GemmShape(1, m, n, k), compute=compute, itemsize=size,
+            out_itemsize=out_dtype.itemsize, weight="b", bias_bytes=bias.bytes if bias else 0,
+        )
+    )  # fmt: skip
+    if x.requires_grad:
+        save_cast_weight(tape, weight)
+        tape.emit(
+            product(
+                "linear_dgrad", Phase.DGRAD, GemmShape(1, m, k, n), compute=compute, itemsize=size, weight="b"
+            )
+        )
+    if weight.requires_grad:
+        tape.save(x)
+        tape.emit(
+            product(
+                "linear_wgrad",
+                Phase.WGRAD,
+                GemmShape(1, n, k, m),
+                compute=compute,
+                itemsize=size,
+                weight="out",
+            )
+        )
+    if bias is not None and bias.requires_grad:
+        bias_gradient(tape, out, bias)
+    return out
+
+
+def save_cast_weight(tape: Tape, weight: Tensor) -> None:
+    """Keep a weight for dgrad where it is a copy in another format; the parameter itself is kept anyway."""
+    if weight.dtype is not tape.policy.weights:
+        tape.save(weight)
+
+
+def bias_gradient(tape: Tape, out: Tensor, bias: Tensor) -> None:
+    """Sum the output's gradient over everything but the bias."""
+    tape.emit(
+        traffic(
+            "bias_wgrad", Op.REDUCTION, Phase.WGRAD, compute=out.dtype, read=out.bytes,
+            written=bias.bytes, elements=out.numel,
+        )
+    )  # fmt: skip
+
+
+def matmul(tape: Tape, a: Tensor, b: Tensor) -> Tensor:
+    """Return the batched product of two activations: ``(*, M, K), (*, K, N) -> (*, M, N)``."""
+    if a.shape[-1] != b.shape[-2]:
+        raise LayerError(f"MatMul: inner sizes of {list(a.shape)} and {list(b.shape)} do not match")
+    compute, out_dtype, (a, b) = product_inputs(tape, a, b)
+    lead = broadcast(a.shape[:-2], b.shape[:-2], "MatMul")
+    (m, k), n, batch, size = a.shape[-2:], b.shape[-1], prod(lead), a.dtype.itemsize
+    out = tape.new((*lead, m, n), out_dtype, requires_grad=a.requires_grad or b.requires_grad)
+    tape.emit(product("bmm", Phase.FORWARD, GemmShape(batch, m, n, k), compute=compute, itemsize=size))
+    if a.requires_grad:
+        tape.save(b)
+        tape.emit(
+            product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, m, k, n), compute=compute, itemsize=size)
+        )
+    if b.requires_grad:
+        tape.save(a)
+        tape.emit(
+            product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, k, n, m), compute=compute, itemsize=size)
+        )
+    return out
+
+
+def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: ConvShape) -> Tensor:
+    """Return a convolution of ``x`` with ``weight``; the bias is a kernel of its own, as in eager frameworks.
+
+    Tensor-core kernels work channels-last: in channels-first memory each pass of a dense or grouped one
+    is wrapped in transposes of its input and output.
+    """
+    compute, out_dtype, (x, weight) = product_inputs(tape, x, weight)
+    grad = x.requires_grad or weight.requires_grad
+    batched = len(x.shape) == len(shape.size_in) + 2
+    out_shape = (*((shape.n,) if batched else ()), shape.c_out, *shape.size_out)
+    out = tape.new(out_shape, out_dtype, requires_grad=grad)
+    name = f"conv{len(shape.kernel)}d" if not shape.transposed else f"conv_transpose{len(shape.kernel)}d"
+    passes = [Phase.FORWARD]
+    if x.requires_grad:
+        passes.append(Phase.DGRAD)
+        save_cast_weight(tape, weight)
+    if weight.requires_grad:
+        tape.save(x)
+        passes.append(Phase.WGRAD)
+    for phase in passes:
+        kernel = convolution(name, phase, shape, compute=compute, itemsize=x.dtype.itemsize)
+        if compute in _TENSOR_CORE and kernel.op is not Op.DEPTHWISE:
+            transposes(tape, phase, x, out)
+        tape.emit(kernel if phase is Phase.FORWARD else replace(kernel, name=f"{name}_{phase.value}"))
+    if bias is not None:
+        bias = cast(tape, bias, out_dtype)
+        tape.emit(
+            traffic(
+                "bias", Op.ELEMENTWISE, Phase.FORWARD, compute=out_dtype, read=out.bytes + bias.bytes,
+                written=out.bytes, elements=out.numel,
+            )
+        )  # fmt: skip
+        if bias.requires_grad:
+            bias_gradient(tape, out, bias)
+    return out
+
+
+def transposes(tape: Tape, phase: Phase, x: Tensor, out: Tensor) -> None:
+    """Put the layout changes of one pass on the tape: input and output, read and written once each."""
+    if tape.setting.software.layout is Layout.CHANNELS_LAST:
+        return
+    for tensor in (x, out):
+        tape.emit(
+            traffic(
+                "layout_transpose", Op.TRANSPOSE, phase, compute=tensor.dtype, read=tensor.bytes,
+                written=tensor.bytes, elements=tensor.numel, flops_per_element=0,
+            )
+        )  # fmt: skip

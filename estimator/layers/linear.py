@@ -1,0 +1,36 @@
+"""Fully connected layers: Linear and Bilinear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from estimator.layers.arguments import Positive
+from estimator.layers.base import Example, Layer, LayerError, register
+from estimator.layers.functional.products import linear
+
+if TYPE_CHECKING:
+    from estimator.layers.tape import Tape, Tensor
+
+
+@register("Linear", Example(((4, 16),), {"out_features": 8}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear(Layer):
+    """``(*, in_features) -> (*, out_features)``."""
+
+    out_features: Positive
+    in_features: Positive | None = None
+    bias: bool = True
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Multiply by the weight."""
+        (x,) = inputs
+        features = x.shape[-1]
+        if self.in_features not in (None, features):
+            raise LayerError(
+                f"Linear.in_features is {self.in_features} but the input has {features} features",
+                argument="in_features",
+            )
+        weight = tape.weight("weight", (self.out_features, features))
+        bias = tape.weight("bias", (self.out_features,)) if self.bias else None
+        return linear(tape, x, weight, bias)

@@ -1,0 +1,143 @@
+"""A symbolic run of one layer: tensors with shapes and formats, and the kernels and saved tensors they leave.
+
+A layer's forward is written as in a framework, out of the functions in :mod:`estimator.layers.functional`;
+each of them puts its forward and backward kernels on the tape and keeps what its backward needs. Nothing
+is computed but shapes and counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from estimator.precision import DType, PrecisionPolicy
+    from estimator.software import Software
+    from estimator.workload.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A value: shape with the batch first, number format, whether a gradient flows to it, and its memory.
+
+    Tensors that share memory (views, in-place results) share ``storage``; inputs have negative ones.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DType
+    requires_grad: bool
+    storage: int
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the elements."""
+        return prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A parameter of a layer, stored in the format of the precision policy."""
+
+    name: str
+    shape: tuple[int, ...]
+    trainable: bool = True
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a layer can know of an input before it runs."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    requires_grad: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What decides the kernels besides the layer: number formats, software, training or inference."""
+
+    policy: PrecisionPolicy
+    software: Software
+    training: bool = True
+    trainable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one call of a layer left: saved memory by storage, its kernels, weights and outputs."""
+
+    outputs: tuple[Tensor, ...]
+    kernels: tuple[Kernel, ...]
+    weights: tuple[Weight, ...]
+    saved: tuple[tuple[int, int], ...]
+    views: frozenset[int] = frozenset()
+
+
+class Tape:
+    """Collects kernels, weights and saved tensors of one call."""
+
+    __slots__ = ("_cast_weights", "_next", "kernels", "saved", "setting", "uses", "weights")
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.kernels: list[Kernel] = []
+        self.weights: list[Weight] = []
+        self.saved: dict[int, int] = {}
+        self._cast_weights: dict[tuple[int, DType], Tensor] = {}
+        self._next = 0
+
+    @property
+    def policy(self) -> PrecisionPolicy:
+        """The number formats in force."""
+        return self.setting.policy
+
+    @property
+    def training(self) -> bool:
+        """Whether a backward pass follows."""
+        return self.setting.training
+
+    def new(self, shape: tuple[int, ...], dtype: DType, *, requires_grad: bool) -> Tensor:
+        """Return a value with memory of its own."""
+        self._next += 1
+        return Tensor(shape, dtype, requires_grad and dtype.is_floating and self.training, self._next)
+
+    def weight(self, name: str, shape: tuple[int, ...], *, trainable: bool = True) -> Tensor:
+        """Return a new parameter in the policy's storage format."""
+        trainable = trainable and self.setting.trainable
+        self.weights.append(Weight(name, shape, trainable))
+        return self.new(shape, self.policy.weights, requires_grad=trainable)
+
+    def view(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Return the same memory under another shape."""
+        return Tensor(shape, tensor.dtype, tensor.requires_grad, tensor.storage)
+
+    def save(self, tensor: Tensor) -> None:
+        """Keep a tensor for the backward pass; keeping it twice costs once. Weights are kept anyway."""
+        if self.training:
+            held = self.saved.get(tensor.storage, 0)
+            self.saved[tensor.storage] = max(held, tensor.bytes)
+
+    def save_bytes(self, count: int) -> None:
+        """Keep ``count`` bytes of something that is no tensor of the layer (statistics, masks, indices)."""
+        if self.training:
+            self._next += 1
+            self.saved[self._next] = count
+
+    def emit(self, kernel: Kernel) -> None:
+        """Put one kernel on the tape."""
+        self.kernels.append(kernel)
+
+    def record(self, outputs: tuple[Tensor, ...]) -> Record:
+        """Close the tape."""
+        return Record(outputs, tuple(self.kernels), tuple(self.weights), tuple(self.saved.items()))
