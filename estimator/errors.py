@@ -73,6 +73,11 @@ class CombinedInputError(InputError):
         return self.message
 
 
+def combined(errors: Sequence[InputError]) -> InputError:
+    """Return one error as it is, several as CombinedInputError; there is at least one."""
+    return errors[0] if len(errors) == 1 else CombinedInputError(errors)
+
+
 class ConditionFailedError(EstimatorError):
     """A condition the user asked for does not hold (``--must-fit``, ``--deadline``)."""
 
