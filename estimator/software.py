@@ -28,7 +28,16 @@ class AttentionKernel(StrEnum):
     FLASH = "flash"
 
 
+class OptimizerKernels(StrEnum):
+    """How an optimizer visits the parameters: one by one, in lists, or in one pass over all."""
+
+    SINGLE = "single"
+    FOREACH = "foreach"
+    FUSED = "fused"
+
+
 CURRENT_ERA = 2025
+FOREACH_SINCE = 2023  # PyTorch 2.0: foreach optimizers on GPUs, gradients freed instead of zeroed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,4 +52,5 @@ class Software:
     mode: Mode = Mode.EAGER
     layout: Layout = Layout.CHANNELS_FIRST
     attention: AttentionKernel = AttentionKernel.FLASH
+    optimizer: OptimizerKernels = OptimizerKernels.FOREACH
     era: int = CURRENT_ERA

@@ -44,6 +44,7 @@ class Phase(StrEnum):
     FORWARD = "forward"
     DGRAD = "dgrad"
     WGRAD = "wgrad"
+    RECOMPUTE = "recompute"  # forward work done again in the backward pass under checkpointing
     OPTIMIZER = "optimizer"
     DATA = "data"
 

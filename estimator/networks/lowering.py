@@ -1,0 +1,224 @@
+"""Lowering: a network and a recipe become a workload, layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from estimator.errors import CombinedInputError, InputError
+from estimator.layers.base import LayerError, record
+from estimator.layers.tape import Signature, Tensor
+from estimator.networks.footprint import Segments, footprint
+from estimator.networks.optimizers import update_kernels
+from estimator.networks.training import Checkpointing
+from estimator.workload.build import traffic
+from estimator.workload.kernel import Op, Phase
+from estimator.workload.workload import Collective, LayerWork, Workload
+
+if TYPE_CHECKING:
+    from estimator.layers.tape import Record, Setting
+    from estimator.networks.graph import Network, Node, Reference
+    from estimator.networks.training import Training
+    from estimator.workload.kernel import Kernel
+
+_LARGEST_TENSOR = 2**50  # elements; beyond it a description is a mistake, not a network
+
+
+@dataclass(slots=True)
+class _Call:
+    """A node as it was lowered: its record and the storages of the network that it saves."""
+
+    node: Node
+    record: Record
+    outputs: tuple[Tensor, ...]
+    saved: dict[int, int]
+
+
+def lower(network: Network, training: Training) -> Workload:
+    """Return the work of one step of ``training`` on one device.
+
+    Raises CombinedInputError with every layer whose input does not fit; what depends on a failed layer is
+    not reported again.
+    """
+    calls, inputs = _run(network, training)
+    segments = Segments.of(calls) if training.checkpointing is Checkpointing.BLOCKS else None
+    layers = _layers(network, calls, inputs, recompute=segments is not None)
+    sizes = _parameter_sizes(calls)
+    optimizer = (
+        update_kernels(training.optimizer, sizes, training.precision, training.software)
+        if training.training
+        else ()
+    )
+    gradient_bytes = sum(sizes) * training.precision.weights.itemsize
+    return Workload(
+        network=network.name,
+        batch=training.batch,
+        layers=layers,
+        optimizer=optimizer,
+        footprint=footprint(layers, sizes, inputs, training, segments),
+        collectives=(
+            (Collective(kind="all_reduce", bytes=gradient_bytes),)
+            if training.training and gradient_bytes
+            else ()
+        ),
+        repeats=training.accumulation,
+        input_bytes=sum(tensor.bytes for tensor in inputs),
+        custom_layers=tuple(call.node.path for call in calls if call.node.layer.type_name == "Custom"),
+    )
+
+
+def check(network: Network) -> None:
+    """Raise CombinedInputError unless every layer fits its input."""
+    from estimator.networks.training import Training
+
+    _run(network, Training(batch=1))
+
+
+def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor]]:
+    """Record every node in order; storages become unique over the network."""
+    setting = training.setting()
+    inputs = [
+        Tensor(
+            (training.batch, *i.shape),
+            training.precision.weights if i.dtype.is_floating else i.dtype,
+            requires_grad=False,
+            storage=-1 - index,
+        )
+        for index, i in enumerate(network.inputs)
+    ]
+    values: list[tuple[Tensor, ...] | None] = [(tensor,) for tensor in inputs]
+    calls: list[_Call] = []
+    errors: list[InputError] = []
+    storages = 0
+    frozen = replace(setting, trainable=False)
+    for node in network.nodes:
+        arguments = [_value(values, reference) for reference in node.inputs]
+        if any(argument is None for argument in arguments):
+            values.append(None)
+            continue
+        tensors = [argument for argument in arguments if argument is not None]
+        try:
+            left = _recorded(node, tensors, setting if node.trainable else frozen)
+        except InputError as error:
+            errors.append(error)
+            values.append(None)
+            continue
+        outputs, saved, storages = _placed(left, tensors, storages)
+        values.append(outputs)
+        calls.append(_Call(node, left, outputs, saved))
+    if errors:
+        raise errors[0] if len(errors) == 1 else CombinedInputError(errors)
+    return calls, inputs
+
+
+def _value(values: list[tuple[Tensor, ...] | None], reference: Reference) -> Tensor | None:
+    outputs = values[reference.node]
+    return None if outputs is None else outputs[reference.output]
+
+
+def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
+    """Record one call; a LayerError gets the place of the argument it blames."""
+    try:
+        left = record(
+            node.layer, tuple(Signature(t.shape, t.dtype, t.requires_grad) for t in tensors), setting
+        )
+    except LayerError as error:
+        at = node.places.get(error.argument or "", node.at)
+        raise InputError(error.message, at=at, hint=error.hint) from None
+    except ValueError:
+        raise InputError(f"{node.layer.type_name}: cannot take {len(tensors)} inputs", at=node.at) from None
+    if any(prod(t.shape) > _LARGEST_TENSOR for t in left.outputs):
+        raise InputError(
+            f"{node.layer.type_name}: the output {list(left.outputs[0].shape)} is too large to be meant",
+            at=node.at,
+        )
+    return left
+
+
+def _placed(
+    left: Record, tensors: list[Tensor], storages: int
+) -> tuple[tuple[Tensor, ...], dict[int, int], int]:
+    """Give a record's storages their numbers in the network."""
+
+    def place(storage: int) -> int:
+        return tensors[-1 - storage].storage if storage < 0 else storages + storage
+
+    outputs = tuple(Tensor(t.shape, t.dtype, t.requires_grad, place(t.storage)) for t in left.outputs)
+    saved = {place(storage): size for storage, size in left.saved}
+    highest = max(
+        [t.storage for t in left.outputs] + [storage for storage, _ in left.saved] + [0],
+    )
+    return outputs, saved, storages + highest
+
+
+def _layers(
+    network: Network, calls: list[_Call], inputs: list[Tensor], *, recompute: bool
+) -> tuple[LayerWork, ...]:
+    """Turn calls into layers: saved memory counted once, gradients of shared values added up."""
+    held: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
+    adds = _gradient_adds(network, calls)
+    layers = []
+    for index, call in enumerate(calls):
+        saved = 0
+        for storage, size in call.saved.items():
+            saved += max(0, size - held.get(storage, 0))
+            held[storage] = max(size, held.get(storage, 0))
+        weights = _own_weights(call)
+        kernels = call.record.kernels + adds.get(index, ())
+        if recompute:
+            kernels += tuple(
+                replace(kernel, phase=Phase.RECOMPUTE)
+                for kernel in call.record.kernels
+                if kernel.phase is Phase.FORWARD
+            )
+        layers.append(
+            LayerWork(
+                path=call.node.path,
+                kind=call.node.layer.type_name,
+                output_shape=call.outputs[0].shape,
+                parameters=sum(prod(shape) for shape, _ in weights),
+                trainable_parameters=sum(prod(shape) for shape, trainable in weights if trainable),
+                saved_bytes=saved,
+                kernels=kernels,
+            )
+        )
+    return tuple(layers)
+
+
+def _own_weights(call: _Call) -> list[tuple[tuple[int, ...], bool]]:
+    """Return (shape, trainable) of the weights that this call is the first to use."""
+    if call.node.shares is not None:
+        return []
+    return [
+        (weight.shape, weight.trainable)
+        for weight in call.record.weights
+        if not (call.node.tied is not None and weight.name == "weight")
+    ]
+
+
+def _parameter_sizes(calls: list[_Call]) -> list[int]:
+    """Return the number of elements of every tensor the optimizer updates."""
+    return [prod(shape) for call in calls for shape, trainable in _own_weights(call) if trainable]
+
+
+def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kernel, ...]]:
+    """Return, by call, the additions autograd makes where a value has several users."""
+    uses: dict[Reference, int] = {}
+    for call in calls:
+        for reference in call.node.inputs:
+            uses[reference] = uses.get(reference, 0) + 1
+    adds: dict[int, tuple[Kernel, ...]] = {}
+    first = len(network.inputs)
+    for reference, count in uses.items():
+        index = reference.node - first
+        if count < 2 or index < 0:  # noqa: PLR2004 - one user needs no addition
+            continue
+        tensor = calls[index].outputs[reference.output]
+        if tensor.requires_grad:
+            add = traffic(
+                "grad_add", Op.ELEMENTWISE, Phase.DGRAD, compute=tensor.dtype, read=2 * tensor.bytes,
+                written=tensor.bytes, elements=tensor.numel,
+            )  # fmt: skip
+            adds[index] = adds.get(index, ()) + (add,) * (count - 1)
+    return adds

@@ -1,0 +1,122 @@
+"""Optimizers: the state they keep for a parameter and the kernels that update it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from estimator.registry import Registry
+from estimator.software import FOREACH_SINCE, OptimizerKernels
+from estimator.workload.kernel import Kernel, Op, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from estimator.precision import DType, PrecisionPolicy
+    from estimator.software import Software
+
+# torch's multi-tensor kernels take so many tensors and blocks of so many elements a launch
+# (ATen/native/cuda/MultiTensorApply.cuh: depth-3 lists 48 tensors, 320 blocks, 65,536 elements a block).
+_TENSORS_PER_LAUNCH = 48
+_ELEMENTS_PER_LAUNCH = 320 * 65536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerRule:
+    """``states`` parameter-sized tensors are kept; ``steps`` are the update's element-wise operations.
+
+    Each entry of ``steps`` is the number of parameter-sized tensors that operation reads and writes, as
+    torch.optim's un-fused code issues them; ``fused`` the tensors one fused kernel moves.
+    """
+
+    name: str
+    states: float
+    steps: tuple[int, ...]
+    fused: int
+
+
+OPTIMIZERS: Registry[OptimizerRule] = Registry("optimizer")
+
+for _rule in (
+    OptimizerRule(name="none", states=0, steps=(), fused=0),
+    # p -= lr g
+    OptimizerRule(name="sgd", states=0, steps=(3,), fused=3),
+    # b *= m; b += g; p -= lr b
+    OptimizerRule(name="momentum", states=1, steps=(2, 3, 3), fused=5),
+    # the same, and d = g + m b
+    OptimizerRule(name="nesterov", states=1, steps=(2, 3, 3, 3), fused=5),
+    # m.lerp; v *= b; v += g g; sqrt; / bias; + eps; p -= m / d
+    OptimizerRule(name="adam", states=2, steps=(3, 2, 3, 2, 2, 2, 4), fused=7),
+    # the same after p *= 1 - lr wd
+    OptimizerRule(name="adamw", states=2, steps=(2, 3, 2, 3, 2, 2, 2, 4), fused=7),
+    # v *= a; v += g g; sqrt; + eps; p -= g / d
+    OptimizerRule(name="rmsprop", states=1, steps=(2, 3, 2, 2, 4), fused=5),
+    # s += g g; sqrt; + eps; p -= g / d
+    OptimizerRule(name="adagrad", states=1, steps=(3, 2, 2, 4), fused=5),
+    # g g + eps; row mean; column mean; outer root; g / root; clip by its norm (2); p -= u
+    OptimizerRule(name="adafactor", states=0.01, steps=(2, 1, 1, 1, 3, 1, 2, 3), fused=7),
+    # u = lerp(m, g); sign; p -= lr u; m.lerp
+    OptimizerRule(name="lion", states=1, steps=(3, 2, 3, 3), fused=5),
+):
+    OPTIMIZERS.add(_rule.name, _rule)
+
+
+def _update(
+    name: str, passes: int, sizes: Sequence[int], *, dtype: DType, launches: int, reads: int
+) -> Kernel:
+    elements = sum(sizes)
+    return Kernel(
+        name=name,
+        op=Op.OPTIMIZER,
+        phase=Phase.OPTIMIZER,
+        compute=dtype,
+        elementwise_flops=elements,
+        bytes_read=reads * elements * dtype.itemsize,
+        bytes_written=(passes - reads) * elements * dtype.itemsize,
+        elements=elements,
+        launches=launches,
+    )
+
+
+def multi_tensor_launches(sizes: Sequence[int]) -> int:
+    """Return how many launches one operation over a list of tensors of these sizes takes."""
+    return max(-(-len(sizes) // _TENSORS_PER_LAUNCH), -(-sum(sizes) // _ELEMENTS_PER_LAUNCH))
+
+
+def update_kernels(
+    rule: OptimizerRule,
+    sizes: Sequence[int],
+    policy: PrecisionPolicy,
+    software: Software,
+) -> tuple[Kernel, ...]:
+    """Return the kernels of one optimizer step over parameter tensors of ``sizes`` elements.
+
+    Before 2023 frameworks zeroed gradients instead of freeing them; loss scaling reads and writes every
+    gradient once more.
+    """
+    if not sizes:
+        return ()
+    dtype = policy.weights
+    single = software.optimizer is OptimizerKernels.SINGLE
+    launches = len(sizes) if single else multi_tensor_launches(sizes)
+    kernels = []
+    if software.era < FOREACH_SINCE:
+        kernels.append(_update("zero_grad", 1, sizes, dtype=dtype, launches=len(sizes), reads=0))
+        kernels.append(_update("grad_accumulate", 3, sizes, dtype=dtype, launches=len(sizes), reads=2))
+    if policy.loss_scaling:
+        kernels.append(
+            _update("unscale", 2, sizes, dtype=dtype, launches=multi_tensor_launches(sizes), reads=1)
+        )
+    if software.optimizer is OptimizerKernels.FUSED and rule.fused:
+        reads = 2 + round(rule.states)
+        return (*kernels, _update(rule.name, rule.fused, sizes, dtype=dtype, launches=launches, reads=reads))
+    kernels += [
+        _update(f"{rule.name}_{i}", passes, sizes, dtype=dtype, launches=launches, reads=max(passes - 1, 1))
+        for i, passes in enumerate(rule.steps)
+    ]
+    return tuple(kernels)
+
+
+def state_bytes(rule: OptimizerRule, parameters: int, policy: PrecisionPolicy) -> int:
+    """Return the memory of the optimizer's state; states have the weights' format."""
+    return round(rule.states * parameters * policy.weights.itemsize)
