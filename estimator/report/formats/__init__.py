@@ -1,0 +1,1 @@
+"""Output formats: each turns a screen, or a result, into text."""

@@ -1,0 +1,63 @@
+"""The registry of output formats, and the one function that draws a result in one of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from estimator.registry import Registry
+from estimator.report.formats.markup import render_csv, render_markdown
+from estimator.report.formats.plain import render_plain
+from estimator.report.formats.terminal import render_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from estimator.report.blocks import Screen
+    from estimator.results.base import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """Where the text goes: its width (None for a pipe or a file) and whether colour is welcome."""
+
+    width: int | None = None
+    colour: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One output format; ``suffixes`` are the file endings that choose it."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    render: Callable[[Result, Callable[[], Screen], Medium], str]
+
+
+def _json(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    del screen, medium
+    return json.dumps(result.to_mapping(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+FORMATS: Registry[Format] = Registry("output format")
+for _format in (
+    Format(
+        "table",
+        (),
+        lambda _result, screen, medium: render_table(screen(), width=medium.width, colour=medium.colour),
+    ),
+    Format("plain", (".txt",), lambda _result, screen, _medium: render_plain(screen())),
+    Format("json", (".json",), _json),
+    Format("csv", (".csv",), lambda _result, screen, _medium: render_csv(screen())),
+    Format("markdown", (".md", ".markdown"), lambda _result, screen, _medium: render_markdown(screen())),
+):
+    FORMATS.add(_format.name, _format)
+
+
+def format_for_suffix(suffix: str) -> Format | None:
+    """Return the format a file ending asks for, if any does."""
+    for name in FORMATS:
+        if suffix.lower() in FORMATS.get(name).suffixes:
+            return FORMATS.get(name)
+    return None

@@ -1,0 +1,1 @@
+"""Screens: each turns one kind of result into blocks, the answer first."""
