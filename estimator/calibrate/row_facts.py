@@ -1,0 +1,232 @@
+"""What the free-text columns of a measurement row state: shapes, configuration, batch, parallel layout."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from estimator.calibrate.row_aliases import UncoveredError, typed
+
+if TYPE_CHECKING:
+    from estimator.calibrate.rows import MeasuredRow
+    from estimator.document import Value
+
+_PAIR = re.compile(r"\b([A-Za-z_]+)=([^;,\s]+)")
+_IMAGE = re.compile(r"(?:(\d{1,2})x)?(\d{2,5})x(\d{2,5})(?:x(\d{1,2}))?(?![\dx])")
+_VOLUME = re.compile(r"(?:\d{1,2}x)?(\d{2,4})x\1x\1|(\d{2,4})\^3")
+_PAIR_OF_SEQUENCES = re.compile(r"(?:src )?(\d+)(?: in)? / (?:tgt )?(\d+).*")
+_SEQUENCES = (
+    re.compile(r"(\d+)(?:\s*\(.*\))?"),
+    re.compile(r"(?:seq(?:_len)?[ =]|tgt_len=|bptt |max len )\s*(\d+)\b.*"),
+    re.compile(r"(\d+) timesteps"),
+    re.compile(r"\(.*(?:block|; )\s*(\d+)\)"),
+)
+_PROGRESSIVE = re.compile(r"(\d+)-(\d+) px.*")
+_HEADS = (
+    (re.compile(r"squad", re.IGNORECASE), "qa"),
+    (re.compile(r"pretrain|MLPerf|\bMLM\b", re.IGNORECASE), "mlm"),
+    (re.compile(r"NER|classification|seq-cls|XNLI", re.IGNORECASE), "classification"),
+)
+_LAYOUT_KEYS = {
+    "tensor": r"\bTP\s?=?\s?(\d+)|\btensor parallel size\s*=?\s*(\d+)|\btp(\d+)\b",
+    "pipeline": r"\bPP\s?=?\s?(\d+)|\bpp(\d+)(?:_\d+)?\b",
+    "context": r"\bCP\s?=?\s?(\d+)",
+    "expert": r"\bEP\s?=?\s?(\d+)",
+    "virtual": r"\bVP\s?=?\s?(\d+)",
+}
+_FSDP = re.compile(r"\bFSDP2?(?!=0)\b|\bFSDP\d|FULL_SHARD|fully sharded|ZeRO-3", re.IGNORECASE)
+_ZERO1 = re.compile(r"ZeRO-[12]\b")
+_NO_RECOMPUTE = re.compile(
+    r"checkpointing=(?:False|off)|no activation checkpointing|checkpointing off|remat=none", re.IGNORECASE
+)
+_SELECTIVE = re.compile(r"selective (?:AC|recompute)|\bSAC\b|remat=minimal|per-op SAC", re.IGNORECASE)
+_RECOMPUTE = re.compile(
+    r"checkpointing=(?:True|on)|checkpointing on\b|full AC|activation checkpoint|recompute on|"
+    r"full activation recompute|remat=full|ZeRO-3 \+ recompute|full recompute",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parallelism:
+    """How a model is spread over devices: ``data`` x ``tensor`` x ``pipeline`` x ``context`` devices.
+
+    ``sharding``: none, zero1 (optimizer state) or fsdp (weights too). ``recompute``: none, selective, full.
+    ``virtual`` pipeline stages a device.
+    """
+
+    data: int = 1
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    expert: int = 1
+    virtual: int = 1
+    sharding: str = "none"
+    recompute: str = "none"
+
+    @property
+    def model_devices(self) -> int:
+        """Devices that hold one replica between them."""
+        return self.tensor * self.pipeline * self.context
+
+
+def row_facts(row: MeasuredRow) -> dict[str, Value]:
+    """Collect what a row states about its network: configuration keys, image or sequence sizes, head."""
+    facts: dict[str, Value] = {}
+    for text in (row.input_shape, row.model_config):
+        facts |= {key: typed(value) for key, value in _PAIR.findall(text) if value[0].isalnum()}
+    facts |= _shape_facts(row.input_shape)
+    for pattern, head in _HEADS:
+        if pattern.search(f"{row.model} {row.notes}"):
+            facts["head"] = head
+            break
+    if dimension := re.search(r"\bdim=([23])D\b", row.notes):
+        facts["dim"] = f"{dimension[1]}d"
+    if encoder := re.search(r"dec (\d+)", row.model_config):
+        facts["dec"] = int(encoder[1])
+    return {key: _vocabulary(value) if key == "vocab" else value for key, value in facts.items()}
+
+
+def _vocabulary(value: Value) -> Value:
+    """Read ``51200(default in repo)`` and ``50k`` as numbers."""
+    found = re.match(r"(\d+)(k?)", str(value))
+    return int(found[1]) * (1000 if found[2] else 1) if found else None
+
+
+def _shape_facts(shape: str) -> dict[str, Value]:
+    """Read ``3x224x224``, ``224x224x3``, ``128^3``, ``seq 30 x 128``, ``1024`` and the like."""
+    if found := _PROGRESSIVE.fullmatch(shape):
+        side = (int(found[1]) + int(found[2])) // 2
+        return {"image": side, "height": side, "width": side}
+    if found := _VOLUME.search(shape):
+        return {"image": int(found[1] or found[2])}
+    if (found := _IMAGE.search(shape)) and not shape.startswith("seq"):
+        height, width = int(found[2]), int(found[3])
+        facts: dict[str, Value] = {"height": height, "width": width}
+        if height == width:
+            facts["image"] = height
+        if channels := found[1] or found[4]:
+            facts["channels"] = int(channels)
+        return facts
+    if found := _PAIR_OF_SEQUENCES.fullmatch(shape):
+        return {"src": int(found[1]), "tgt": int(found[2])}
+    for pattern in _SEQUENCES:
+        if found := pattern.fullmatch(shape):
+            return {"seq": int(found[1])}
+    return {}
+
+
+def parallelism_of(row: MeasuredRow, count: int) -> tuple[Parallelism, bool]:
+    """Read the parallel layout from the notes; the flag says whether the row states any.
+
+    Data parallelism takes the devices that the stated ones leave. Raises UncoveredError when they do not
+    divide.
+    """
+    notes = row.notes.replace("tensor parallel size = num_devices", f"TP={count}")
+    found = {name: re.search(pattern, notes) for name, pattern in _LAYOUT_KEYS.items()}
+    sizes = {name: int(next(filter(None, hit.groups()))) for name, hit in found.items() if hit}
+    layout = Parallelism(
+        tensor=sizes.get("tensor", 1), pipeline=sizes.get("pipeline", 1), context=sizes.get("context", 1),
+        expert=sizes.get("expert", 1), virtual=sizes.get("virtual", 1),
+    )  # fmt: skip
+    stated = bool(sizes.keys() & {"tensor", "pipeline", "context"}) or bool(_FSDP.search(notes))
+    if count % layout.model_devices:
+        raise UncoveredError("parallel layout does not divide the devices")
+    sharding = "fsdp" if _FSDP.search(notes) else "zero1" if _ZERO1.search(notes) else "none"
+    return replace(
+        layout, data=count // layout.model_devices, sharding=sharding, recompute=_recompute(notes)
+    ), stated
+
+
+def _recompute(notes: str) -> str:
+    """Which activations are computed twice, as the notes put it."""
+    if _NO_RECOMPUTE.search(notes):
+        return "none"
+    if _SELECTIVE.search(notes):
+        return "selective"
+    return "full" if _RECOMPUTE.search(notes) else "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Samples of a pass on one data-parallel rank (None where only the total is known) and of a step."""
+
+    micro: int | None
+    total: float
+
+
+_MICRO_GLOBAL = re.compile(r"micro (\d+)\s*;\s*global (\d+)")
+_GLOBAL = re.compile(r"global(?:/unspecified)? (\d+)")
+_GLOBAL_TOKENS = re.compile(r"global ([\d.]+)M tok(?:ens)?")
+_RANK = re.compile(r"(\d+)(?:\.0)?(?: per DP rank| per model-parallel group| \(see|$)(?:.*global (\d+)\))?.*")
+_GROUP = re.compile(r"(\d+) \(global (\d+)\)")
+_GLOBAL_NOTE = re.compile(r"\bglobal_batch=(\d+)|\bGBS=(\d+)|\(global (\d+)\)")
+_LARGE_IMAGE = 256
+_MICRO_NOTE = re.compile(r"\bMBS=(\d+)")
+
+
+def batch_of(row: MeasuredRow, layout: Parallelism, seq: int | None, usual: int | None = None) -> Batch:
+    """Read the batch columns; ``usual`` samples a rank stand in where a rate is given without its batch.
+
+    Raises UncoveredError for a batch that is not stated or not one number.
+    """
+    text = row.batch_size
+    if _unstated(text) and usual and row.metric not in ("ms", "s"):
+        return Batch(micro=usual, total=float(usual * layout.data))
+    passes = _passes(row.grad_accum)
+    noted = _GLOBAL_NOTE.search(row.notes)
+    total = float(next(filter(None, noted.groups()))) if noted else None
+    micro = _MICRO_NOTE.search(row.notes)
+    if found := _MICRO_GLOBAL.fullmatch(text):
+        return Batch(micro=int(found[1]), total=float(found[2]))
+    if found := _GROUP.fullmatch(text):
+        return Batch(micro=int(found[1]), total=float(found[2]))
+    if found := _GLOBAL_TOKENS.fullmatch(text):
+        if seq is None:
+            raise UncoveredError("sequence length not stated")
+        return Batch(micro=None, total=float(found[1]) * 2**20 / seq)
+    if found := _GLOBAL.fullmatch(text):
+        whole = float(found[1])
+        rank = whole / layout.data / (passes or 1)
+        return Batch(micro=int(micro[1]) if micro else _whole(rank, passes), total=whole)
+    if found := _RANK.fullmatch(text):
+        rank = float(found[1])
+        return Batch(micro=int(rank), total=float(found[2] or total or rank * layout.data * (passes or 1)))
+    return _fraction(text, total, layout, passes)
+
+
+def _whole(rank: float, passes: int | None) -> int | None:
+    """Return the samples that a rank passes, where its share is whole and the passes are known."""
+    return int(rank) if rank >= 1 and rank == int(rank) and passes else None
+
+
+def _fraction(text: str, total: float | None, layout: Parallelism, passes: int | None) -> Batch:
+    """Read a batch below one sample a device: model-parallel runs state it that way."""
+    try:
+        share = float(text)
+    except ValueError:
+        said = "batch not stated" if _unstated(text) else "batch is not one number"
+        raise UncoveredError(said) from None
+    whole = total or share * layout.data * layout.model_devices * (passes or 1)
+    return Batch(micro=None, total=whole)
+
+
+def _unstated(text: str) -> bool:
+    return not text or "?" in text or "not stated" in text
+
+
+def usual_batch(row: MeasuredRow, facts: dict[str, Value]) -> int | None:
+    """Return the samples a device takes at once by the source's script or by image size, or None."""
+    if found := re.search(r"script default (\d+)\)", row.notes):
+        return int(found[1])
+    image = facts.get("image") or facts.get("height")
+    return None if not isinstance(image, int) else 64 if image <= _LARGE_IMAGE else 32
+
+
+def _passes(text: str) -> int | None:
+    """Accumulation passes, or None when the cell is empty or no whole number."""
+    try:
+        return max(1, round(float(text))) if text else None
+    except ValueError:
+        return None
