@@ -1,0 +1,66 @@
+"""The shipped calibration, read once from its JSON files."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from estimator.errors import InputError
+from estimator.hardware.system import Interconnect
+from estimator.predict.coefficients import coefficients_from_mapping
+from estimator.provenance import Basis, Provenance
+
+if TYPE_CHECKING:
+    from estimator.hardware.efficiency import Calibration
+
+PARTS = ("gpu", "cpu", "scales", "software", "spreads", "communication")
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def calibration_directory() -> Path:
+    """Return where the shipped files are: inside the installed package, or beside it in a checkout."""
+    installed = _PACKAGE / "profiles" / "calibration"
+    return installed if installed.is_dir() else _PACKAGE.parent / "profiles" / "calibration"
+
+
+@cache
+def load_calibration(directory: Path | None = None) -> Calibration:
+    """Return the calibration in ``directory`` (default: the shipped one)."""
+    folder = directory or calibration_directory()
+    parts = {name: _read(folder / f"{name}.json") for name in PARTS}
+    scales = parts.pop("scales")
+    communication = parts.pop("communication")
+    return coefficients_from_mapping(
+        parts
+        | {key: scales.get(key, {}) for key in ("vendors", "architectures", "devices")}
+        | {"software": parts["software"]["releases"], "communication": communication["data_parallel"]}
+    )
+
+
+@cache
+def load_interconnects(directory: Path | None = None) -> dict[str, Interconnect]:
+    """Return the links by id: what joins devices within a node and between nodes."""
+    links = _read((directory or calibration_directory()) / "communication.json")["links"]
+    return {
+        key: Interconnect(
+            id=key,
+            name=link["name"],
+            alpha_s=link["alpha_s"],
+            alpha_per_device_s=link["alpha_per_device_s"],
+            bus_bytes_per_s=link["bus_bytes_per_s"],
+            ramp=link.get("ramp", 0.0),
+            provenance=Provenance(link["source"], Basis(link["basis"]), link.get("note", "")),
+        )
+        for key, link in links.items()
+    }
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401  (JSON)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such calibration file", hint="run estimator calibrate") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None

@@ -1,0 +1,154 @@
+"""Attained shares of a device's ceilings: the coefficients a cost model is calibrated by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from estimator.provenance import Provenance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regime:
+    """How near to its ceilings a GPU runs one class of kernels.
+
+    A kernel takes ``((tc (1 + depth / K) / compute)^order + (tm / memory)^order)^(1 / order)`` where tc and
+    tm are its times at peak rate and at datasheet bandwidth. ``compute`` is a share of the peak (above 1
+    for Winograd, which multiplies less, and for boards that boost above their datasheet clock);
+    ``memory`` a share of the bandwidth; ``order`` 1 (the terms add), 2 or 4 (nearly the larger of the two);
+    ``step_s`` the cost of each step that must wait for the one before it.
+    """
+
+    compute: float = 1.0
+    memory: float = 1.0
+    depth: float = 0.0
+    order: int = 4
+    step_s: float = 0.0
+    spread: float | None = None
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """What a group of devices (vendor, architecture, device) attains relative to the level above it.
+
+    ``kinds`` scales the speed of one class of kernels on top; ``rows`` counts the measurements it rests on.
+    """
+
+    compute: float = 1.0
+    memory: float = 1.0
+    launch: float = 1.0
+    kinds: Mapping[str, float] = field(default_factory=dict)
+    rows: int = 0
+    spread: float | None = None
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerClass:
+    """Boards up to ``limit_w`` sustain ``compute`` of the rate their clocks promise."""
+
+    limit_w: float
+    compute: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuEfficiency:
+    """All classes of GPU kernels, keyed ``kind``, ``kind/path`` or ``kind/path/layout``.
+
+    ``launch_s`` is what a kernel costs on the device beside its work; ``cache_gain`` how much faster
+    traffic runs that fits the last-level cache; ``scalar_flop_per_s`` the rate of one lane, for work that
+    cannot be spread.
+    """
+
+    regimes: Mapping[str, Regime]
+    launch_s: float
+    cache_gain: float = 0.0
+    scalar_flop_per_s: float = 3e9
+    power_classes: tuple[PowerClass, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuRegime:
+    """How one class of operators runs on a CPU; the terms add (reorders run before and after the product).
+
+    ``compute`` is a share of the peak; ``memory`` of the bandwidth, for activations, and ``weights`` for
+    parameters (None: the same); ``cycles`` the core clocks an element takes, divided by the cores unless
+    ``serial``; ``overlap`` takes the larger of traffic and cycles instead of both; ``overhead_s`` a launch.
+    """
+
+    compute: float = 0.6
+    memory: float = 0.43
+    weights: float | None = None
+    cycles: float = 0.0
+    serial: bool = False
+    overlap: bool = False
+    overhead_s: float = 0.0
+    step_s: float = 0.0
+    spread: float | None = None
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuEfficiency:
+    """All classes of CPU operators, keyed ``kind`` or ``kind@phase``, and what the memory system costs.
+
+    One core alone draws at most ``core_bytes_per_s``. Outputs from ``fault_bytes`` up are mapped afresh
+    each step, at ``fault_s`` a page of 4 KiB, unless the framework pools memory.
+    """
+
+    regimes: Mapping[str, CpuRegime]
+    core_bytes_per_s: float
+    fault_bytes: float
+    fault_s: float
+    scalar_flop_per_cycle: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoftwareFactors:
+    """What a framework (and release) does to the time of kernels, by class; 1 is current PyTorch.
+
+    ``until`` is the last year (of release) it holds for. ``host_s`` is what the host needs to issue one
+    kernel; ``winograd`` whether fp32 3x3 convolutions may use it; ``pools_memory`` whether outputs are
+    mapped afresh; ``kinds`` time factors by class of kernel, ``time`` by all; ``cpu`` the same for CPUs.
+    """
+
+    framework: str
+    until: int
+    mode: str | None = None
+    time: float = 1.0
+    kinds: Mapping[str, float] = field(default_factory=dict)
+    cpu_kinds: Mapping[str, float] = field(default_factory=dict)
+    host_s: float = 8e-6
+    winograd: bool = True
+    pools_memory: bool = False
+    rows: int = 0
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Quantiles of the absolute ln(measured / predicted) for one tier, by coverage."""
+
+    tier: str
+    quantiles: Mapping[float, float]
+    rows: int = 0
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Everything the cost model knows beside datasheets."""
+
+    gpu: GpuEfficiency
+    cpu: CpuEfficiency
+    vendors: Mapping[str, Scale] = field(default_factory=dict)
+    architectures: Mapping[str, Scale] = field(default_factory=dict)
+    devices: Mapping[str, Scale] = field(default_factory=dict)
+    software: tuple[SoftwareFactors, ...] = ()
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    exposure: float = 0.5
+    straggler: float = 0.008

@@ -1,0 +1,154 @@
+"""The time of each operator on each of many CPUs: terms that add, as reorders run before the product."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.errors import InputError
+from estimator.precision import DType
+from estimator.predict.factors import software_factors
+from estimator.predict.fleet import scales_of
+from estimator.predict.gpu import KernelTimes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration, CpuRegime, SoftwareFactors
+    from estimator.predict.table import Category, KernelTable
+    from estimator.software import Software
+
+    Floats = NDArray[np.float64]
+
+_PAGE_BYTES = 4096
+_KINDS_WITHOUT_OUTPUT = ("optimizer", "serial")
+_WIDER = {DType.TF32: DType.FP32, DType.FP16: DType.FP32, DType.BF16: DType.FP32, DType.FP8: DType.FP32}
+
+
+def cpu_times(
+    table: KernelTable, devices: Sequence[Device], software: Software, calibration: Calibration
+) -> KernelTimes:
+    """Return the time of each kernel of a table on each CPU, ``(K, D)``."""
+    regimes = [find_cpu_regime(calibration, category, software) for category in table.categories]
+    factors = software_factors(calibration, software)
+    pick = _RegimePicker(regimes, table.category)
+    slower = np.array([_time_factor(factors, category) for category in table.categories])[table.category]
+    peak = np.array([[cpu_peak(device, c.dtype) for device in devices] for c in table.categories])
+    clocks = np.array([device.clock_hz for device in devices])
+    cores = np.array([cpu_cores(device) for device in devices])
+    compute_scale, memory_scale, launch_scale = _scales(devices, calibration)
+    bandwidth = np.array([cpu_bandwidth(device, calibration) for device in devices]) * memory_scale
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        product_s = (table.flops / pick("compute"))[:, None] / (peak[table.category] * compute_scale)
+    product_s = np.where(table.flops[:, None] > 0, product_s, 0.0)
+    share = table.weight_bytes / pick("weights") + (table.bytes - table.weight_bytes) / pick("memory")
+    memory_s = share[:, None] / bandwidth
+    lanes = np.where(pick("serial")[:, None] > 0, 1.0, cores)
+    cycles_s = (table.elements * pick("cycles"))[:, None] / (clocks * lanes)
+    overlap = pick("overlap")[:, None] > 0
+    busy_s = product_s + np.where(overlap, np.maximum(memory_s, cycles_s), memory_s + cycles_s)
+    busy_s = busy_s * slower[:, None] + _fault_s(table, calibration, factors)[:, None]
+
+    serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
+    serial_s = table.serial_steps[:, None] * pick("step_s")[:, None] * np.ones(len(devices))
+    work = np.where(serial, table.flops + table.elementwise_flops, 0.0)
+    serial_s += work[:, None] / (clocks * calibration.cpu.scalar_flop_per_cycle)
+    busy_s[serial] = 0.0
+    launch_s = (table.launches * pick("overhead_s"))[:, None] * launch_scale
+    return KernelTimes(
+        busy_s=busy_s,
+        launch_s=launch_s,
+        serial_s=serial_s,
+        compute_bound=product_s + np.where(cycles_s >= memory_s, cycles_s, 0.0) > memory_s,
+    )
+
+
+def cpu_peak(device: Device, dtype: DType) -> float:
+    """Return the rate of products in ``dtype``; formats a CPU lacks are computed in fp32."""
+    peak = device.peaks.best(dtype) or (device.peaks.best(_WIDER[dtype]) if dtype in _WIDER else None)
+    if peak is None and not dtype.is_floating:
+        peak = device.peaks.best(DType.FP32)
+    if peak is None:
+        raise InputError(f"{device.name} has no known {dtype} peak")
+    return peak
+
+
+def cpu_cores(device: Device) -> float:
+    """Return the usable cores, those of a hybrid CPU's second kind too; a quota makes it a fraction."""
+    return device.units + (device.efficiency_cores.units if device.efficiency_cores else 0.0)
+
+
+def cpu_bandwidth(device: Device, calibration: Calibration) -> float:
+    """Return the bandwidth in bytes/s that the usable cores can draw together.
+
+    A few cores cannot draw what the memory gives: ``(B^-4 + (cores x b)^-4)^(-1/4)``. Where the memory's
+    own rate is not known, the cores' draw alone counts.
+    """
+    draw = cpu_cores(device) * calibration.cpu.core_bytes_per_s
+    if not device.bandwidth_bytes_per_s:
+        return draw
+    return float((device.bandwidth_bytes_per_s**-4 + draw**-4) ** -0.25)
+
+
+def find_cpu_regime(calibration: Calibration, category: Category, software: Software) -> CpuRegime:
+    """Return the most specific efficiency there is: by kind, phase and layout."""
+    for key in _keys(category, software.layout):
+        if key in calibration.cpu.regimes:
+            return calibration.cpu.regimes[key]
+    raise InputError(f"the calibration holds no CPU efficiency for kernels of kind {category.kind!r}")
+
+
+def _keys(category: Category, layout: str) -> Iterator[str]:
+    stem = category.kind.partition(".")[0]
+    direction = "forward" if category.phase == "forward" else "backward"
+    for kind in dict.fromkeys((category.kind, stem)):
+        for name in (f"{kind}@{direction}", kind):
+            yield f"{name}/{layout}"
+            yield name
+
+
+def _time_factor(factors: SoftwareFactors, category: Category) -> float:
+    return factors.cpu_kinds.get(category.kind.partition(".")[0], factors.cpu_kinds.get("all", 1.0))
+
+
+def _scales(devices: Sequence[Device], calibration: Calibration) -> tuple[Floats, Floats, Floats]:
+    scales = [scales_of(device, calibration) for device in devices]
+    return (
+        np.array([np.prod([s.compute for s in group]) for group in scales]),
+        np.array([np.prod([s.memory for s in group]) for group in scales]),
+        np.array([np.prod([s.launch for s in group]) for group in scales]),
+    )
+
+
+def _fault_s(table: KernelTable, calibration: Calibration, factors: SoftwareFactors) -> Floats:
+    """Seconds the system needs to map large outputs afresh in each step."""
+    if factors.pools_memory:
+        return np.zeros(len(table.category))
+    writes = np.array([not c.kind.startswith(_KINDS_WITHOUT_OUTPUT) for c in table.categories])
+    large = writes[table.category] & (
+        table.bytes_written / np.maximum(table.launches, 1) >= calibration.cpu.fault_bytes
+    )
+    return np.where(large, table.bytes_written / _PAGE_BYTES * calibration.cpu.fault_s, 0.0)
+
+
+class _RegimePicker:
+    """A field of the regimes, by kernel."""
+
+    def __init__(self, regimes: Sequence[CpuRegime], category: NDArray[np.intp]) -> None:
+        self._regimes = regimes
+        self._category = category
+
+    def __call__(self, name: str) -> Floats:
+        values = [self._value(regime, name) for regime in self._regimes]
+        return np.array(values, dtype=float)[self._category]
+
+    @staticmethod
+    def _value(regime: CpuRegime, name: str) -> float:
+        if name == "weights" and regime.weights is None:
+            return regime.memory
+        return float(getattr(regime, name))

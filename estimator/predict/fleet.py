@@ -1,0 +1,205 @@
+"""Devices as arrays: for each class of kernels, what each of many devices attains on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from estimator.errors import InputError
+from estimator.hardware.architecture import DeviceKind
+from estimator.hardware.efficiency import Scale
+from estimator.precision import DType
+from estimator.predict.factors import software_factors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration, Regime, SoftwareFactors
+    from estimator.predict.table import Category
+    from estimator.software import Layout, Software
+
+    Floats = NDArray[np.float64]
+
+_HALF = frozenset({DType.FP16, DType.BF16})
+_FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
+_NO_SCALE = Scale()
+
+
+class Column(NamedTuple):
+    """What D devices attain on one class of kernels: rates in FLOP/s and bytes/s, each of length D.
+
+    ``winograd_*`` are those of the 3x3 fast path, 0 where there is none.
+    """
+
+    compute: Floats
+    memory: Floats
+    depth: Floats
+    order: NDArray[np.intp]
+    step_s: Floats
+    matrix: NDArray[np.bool_]
+    winograd_compute: Floats
+    winograd_memory: Floats
+    winograd_depth: Floats
+
+
+class Path(NamedTuple):
+    """The units a product runs on, and their peak in FLOP/s."""
+
+    name: str
+    peak: float
+
+
+def product_path(device: Device, dtype: DType) -> Path:
+    """Return the faster way the device has to multiply in ``dtype``.
+
+    fp16 and bf16 without units of their own are multiplied in fp32; TF32 on devices without it is fp32.
+    Raises InputError when the device has neither.
+    """
+    matrix = device.peaks.matrix.get(dtype, 0.0)
+    vector = device.peaks.vector.get(dtype, 0.0)
+    wider = _FALLBACK.get(dtype)
+    if wider is not None:
+        vector = max(vector, device.peaks.vector.get(wider, 0.0))
+    if matrix <= 0 and vector <= 0:
+        known = sorted({str(d) for d in (*device.peaks.vector, *device.peaks.matrix)})
+        raise InputError(
+            f"{device.name} has no {dtype} arithmetic", hint=f"it has {', '.join(known) or 'no known peaks'}"
+        )
+    return Path("matrix", matrix) if matrix > vector else Path("vector", vector)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """GPUs under one software and calibration; columns are worked out once for each class of kernels."""
+
+    devices: tuple[Device, ...]
+    software: Software
+    calibration: Calibration
+
+    def __post_init__(self) -> None:
+        """Refuse devices this model cannot speak of."""
+        for device in self.devices:
+            if device.kind is not DeviceKind.GPU:
+                message = f"{device.id} is not a GPU"
+                raise ValueError(message)
+            bandwidth_of(device)
+        object.__setattr__(self, "_columns", {})
+
+    @cached_property
+    def factors(self) -> SoftwareFactors:
+        """What the framework and its era do."""
+        return software_factors(self.calibration, self.software)
+
+    @cached_property
+    def units(self) -> tuple[Floats, NDArray[np.intp]]:
+        """Return the distinct unit counts, and for each device the index of its own."""
+        values, index = np.unique([device.units for device in self.devices], return_inverse=True)
+        return values, index
+
+    @cached_property
+    def launch_s(self) -> Floats:
+        """Seconds a kernel costs on each device beside its work."""
+        base = self.calibration.gpu.launch_s
+        return np.array([
+            base * float(np.prod([scale.launch for scale in scales_of(device, self.calibration)]))
+            for device in self.devices
+        ])  # fmt: skip
+
+    @cached_property
+    def cache_bytes(self) -> Floats:
+        """Bytes of last-level cache of each device, 0 where unknown."""
+        return np.array([max(device.cache_bytes.values(), default=0) for device in self.devices], dtype=float)
+
+    def column(self, category: Category) -> Column:
+        """Return what each device attains on a class of kernels."""
+        columns: dict[Category, Column] = self.__dict__["_columns"]
+        if category not in columns:
+            cells = [self._cell(device, category) for device in self.devices]
+            columns[category] = Column(*(np.array(values) for values in zip(*cells, strict=True)))
+        return columns[category]
+
+    def _cell(self, device: Device, category: Category) -> tuple[float | int | bool, ...]:
+        path = product_path(device, category.dtype) if category.dtype.is_floating else Path("vector", 0.0)
+        regime = find_regime(self.calibration.gpu.regimes, category, path.name, self.software.layout)
+        scales = scales_of(device, self.calibration)
+        stem = category.kind.partition(".")[0]
+        time = self.factors.time * self.factors.kinds.get(
+            f"{stem}/{path.name}", self.factors.kinds.get(stem, 1.0)
+        )
+        compute = float(np.prod([s.compute * s.kinds.get(stem, 1.0) for s in scales])) / time
+        memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
+        compute *= sustained_share(device, self.calibration)
+        bandwidth = bandwidth_of(device)
+        fast = self._winograd(category, path)
+        return (
+            path.peak * regime.compute * compute,
+            bandwidth * regime.memory * memory,
+            regime.depth,
+            regime.order,
+            regime.step_s,
+            path.name == "matrix",
+            path.peak * fast.compute * compute if fast else 0.0,
+            bandwidth * fast.memory * memory if fast else 0.0,
+            fast.depth if fast else 0.0,
+        )
+
+    def _winograd(self, category: Category, path: Path) -> Regime | None:
+        usable = (
+            category.kind == "conv"
+            and category.dtype is DType.FP32
+            and path.name == "vector"
+            and self.factors.winograd
+        )
+        return self.calibration.gpu.regimes.get("winograd") if usable else None
+
+
+def bandwidth_of(device: Device) -> float:
+    """Return the memory bandwidth in bytes/s; unknown is an error, never a guess."""
+    if not device.bandwidth_bytes_per_s:
+        raise InputError(
+            f"the memory bandwidth of {device.name} is not known",
+            hint="write bandwidth_gb_per_s into its profile",
+        )
+    return device.bandwidth_bytes_per_s
+
+
+def scales_of(device: Device, calibration: Calibration) -> tuple[Scale, ...]:
+    """Return what vendor, architecture and device attain relative to all, outermost first."""
+    return (
+        calibration.vendors.get(device.vendor.lower(), _NO_SCALE),
+        calibration.architectures.get(device.architecture.id, _NO_SCALE),
+        calibration.devices.get(device.id, _NO_SCALE),
+    )
+
+
+def sustained_share(device: Device, calibration: Calibration) -> float:
+    """Return the share of its peak a board keeps up under its power limit; 1 where none is known."""
+    for power in calibration.gpu.power_classes:
+        if device.power_limit_w is not None and device.power_limit_w <= power.limit_w:
+            return power.compute
+    return 1.0
+
+
+def find_regime(regimes: Mapping[str, Regime], category: Category, path: str, layout: Layout) -> Regime:
+    """Return the most specific efficiency there is: by kind, phase, path and layout."""
+    for key in regime_keys(category, path, layout):
+        if key in regimes:
+            return regimes[key]
+    raise InputError(f"the calibration holds no efficiency for kernels of kind {category.kind!r}")
+
+
+def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:
+    """Give the names an efficiency may stand under, most specific first."""
+    stem = category.kind.partition(".")[0]
+    direction = "forward" if category.phase == "forward" else "backward"
+    for kind in dict.fromkeys((category.kind, stem)):
+        for name in (f"{kind}@{direction}", kind):
+            yield f"{name}/{path}/{layout}"
+            yield f"{name}/{path}"
+            yield name

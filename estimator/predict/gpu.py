@@ -1,0 +1,158 @@
+"""The time of each kernel on each of many GPUs, and what bounds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.predict.products import tile_flops
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from estimator.predict.fleet import Column, Fleet
+    from estimator.predict.table import KernelTable
+
+    Floats = NDArray[np.float64]
+
+_SLOW_GROUPED = ("grouped.narrow", "grouped.wide")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelTimes:
+    """Seconds one run of each kernel takes on each device, ``(K, D)``.
+
+    ``busy_s`` is the kernel itself, ``launch_s`` what starting it costs, ``compute_bound`` tells which
+    of arithmetic and traffic is the longer part of ``busy_s``, ``serial_s`` the part spent on steps that
+    wait for each other.
+    """
+
+    busy_s: Floats
+    launch_s: Floats
+    serial_s: Floats
+    compute_bound: NDArray[np.bool_]
+
+    @property
+    def total_s(self) -> Floats:
+        """All of it."""
+        return self.busy_s + self.launch_s + self.serial_s
+
+
+def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
+    """Return the time of each kernel of a table on each device of a fleet."""
+    columns = [fleet.column(category) for category in table.categories]
+    pick = _Picker(columns, table.category)
+    work = _work_flops(table, fleet, pick)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depth = np.where(table.k[:, None] > 0, pick("depth") / table.k[:, None], 0.0)
+        compute_s = np.where(work > 0, work * (1.0 + depth) / pick("compute"), 0.0)
+    memory_s = _traffic_s(table, fleet, pick("memory"))
+    busy_s = combine(compute_s, memory_s, pick("order"))
+    if table.winograd.any():
+        _take_winograd(table, fleet, pick, busy_s=busy_s, compute_s=compute_s, memory_s=memory_s)
+    serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
+    serial_s = table.serial_steps[:, None] * pick("step_s")
+    if serial.any():
+        total = (table.flops + table.elementwise_flops)[serial]
+        serial_s[serial] += total[:, None] / fleet.calibration.gpu.scalar_flop_per_s
+        busy_s[serial] = 0.0
+    return KernelTimes(
+        busy_s=busy_s,
+        launch_s=table.launches[:, None] * fleet.launch_s,
+        serial_s=serial_s,
+        compute_bound=compute_s > memory_s,
+    )
+
+
+def combine(compute_s: Floats, memory_s: Floats, order: Floats) -> Floats:
+    """Return ``(compute^p + memory^p)^(1/p)`` for p of 1, 2 or 4, without calling the slow power."""
+    orders = np.unique(order)
+    result = compute_s + memory_s
+    if (orders == 1).all():
+        return result
+    square = np.sqrt(compute_s**2 + memory_s**2)
+    fourth = np.sqrt(np.sqrt(compute_s**4 + memory_s**4)) if (orders == 4).any() else square  # noqa: PLR2004  (p)
+    return np.where(order == 1, result, np.where(order == 2, square, fourth))  # noqa: PLR2004  (p)
+
+
+class _Picker:
+    """Columns of all classes stacked, then taken by kernel."""
+
+    def __init__(self, columns: list[Column], category: NDArray[np.intp]) -> None:
+        self._columns = columns
+        self._category = category
+
+    def __call__(self, name: str) -> Floats:
+        stacked: Floats = np.stack([getattr(column, name) for column in self._columns]).astype(np.float64)
+        return stacked[self._category]
+
+
+def _work_flops(table: KernelTable, fleet: Fleet, pick: _Picker) -> Floats:
+    """FLOPs each kernel occupies each device for: by tiles for products, as counted for the rest."""
+    work = np.repeat((table.flops + table.elementwise_flops)[:, None], len(fleet.devices), axis=1)
+    kinds = np.array([_product_class(category.kind) for category in table.categories])[table.category]
+    units, of_device = fleet.units
+    matrix = pick("matrix") > 0
+    for on_matrix in (False, True):
+        rows = np.flatnonzero((kinds == "tiled") & (table.m > 0) & (matrix == on_matrix).any(axis=1))
+        if not len(rows):
+            continue
+        tiled = tile_flops(
+            table.batch[rows], table.m[rows], table.n[rows], table.k[rows], units, matrix=on_matrix
+        )[:, of_device]
+        chosen = matrix[rows] == on_matrix
+        work[rows] = np.where(chosen, tiled, work[rows])
+    slow = kinds == "one group"
+    if slow.any() and fleet.software.layout == "channels_last":
+        one_group = (table.flops / table.groups)[slow]
+        work[slow] = np.where(matrix[slow], one_group[:, None], work[slow])
+    return work
+
+
+def _product_class(kind: str) -> str:
+    if kind in _SLOW_GROUPED:
+        return "one group"
+    return "tiled" if kind.partition(".")[0] in {"gemm", "bmm", "conv"} else "flat"
+
+
+def _traffic_s(table: KernelTable, fleet: Fleet, rate: Floats) -> Floats:
+    """Seconds of memory traffic; what fits the last-level cache runs faster."""
+    traffic = table.bytes[:, None]
+    seconds = traffic / rate
+    gain = fleet.calibration.gpu.cache_gain
+    if gain > 0:
+        with np.errstate(divide="ignore"):
+            resident = np.minimum(1.0, fleet.cache_bytes / np.maximum(traffic, 1.0))
+        seconds /= 1.0 + gain * resident
+    return seconds
+
+
+def _take_winograd(
+    table: KernelTable,
+    fleet: Fleet,
+    pick: _Picker,
+    *,
+    busy_s: Floats,
+    compute_s: Floats,
+    memory_s: Floats,
+) -> None:
+    """Run 3x3 convolutions the shorter of the direct and the Winograd way, in place."""
+    rows = np.flatnonzero(table.winograd)
+    rate = pick("winograd_compute")[rows]
+    usable = rate > 0
+    if not usable.any():
+        return
+    units, of_device = fleet.units
+    work = tile_flops(
+        table.batch[rows], table.m[rows], table.n[rows], table.k[rows], units, matrix=False
+    )[:, of_device]  # fmt: skip
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fast_compute = work * (1.0 + pick("winograd_depth")[rows] / table.k[rows][:, None]) / rate
+        fast_memory = table.bytes[rows][:, None] / pick("winograd_memory")[rows]
+        fast = np.sqrt(fast_compute**2 + fast_memory**2)
+    better = usable & (fast < busy_s[rows])
+    busy_s[rows] = np.where(better, fast, busy_s[rows])
+    compute_s[rows] = np.where(better, fast_compute, compute_s[rows])
+    memory_s[rows] = np.where(better, fast_memory, memory_s[rows])

@@ -1,0 +1,187 @@
+"""One training step of a workload on a system: its time, range, phases, bounds and layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.hardware.architecture import DeviceKind
+from estimator.predict.assumptions import assumptions_of
+from estimator.predict.collectives import data_parallel_s, exchange_s
+from estimator.predict.cpu import cpu_peak
+from estimator.predict.estimate import Bound, BoundTimes, LayerTime, PhaseTimes, StepEstimate
+from estimator.predict.factors import software_factors
+from estimator.predict.fleet import product_path
+from estimator.predict.interval import (
+    DEFAULT_COVERAGE,
+    find_spread,
+    half_width,
+    spread_keys,
+    tier_of,
+    time_range,
+)
+from estimator.predict.sweep import kernel_times, with_host
+from estimator.predict.table import PHASES, build_table
+from estimator.workload.kernel import Phase
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration
+    from estimator.hardware.system import System
+    from estimator.precision import PrecisionPolicy
+    from estimator.predict.gpu import KernelTimes
+    from estimator.predict.interval import TimeRange
+    from estimator.predict.table import KernelTable
+    from estimator.software import Software
+    from estimator.workload.workload import Workload
+
+    Floats = NDArray[np.float64]
+
+_BACKWARD = (Phase.DGRAD, Phase.WGRAD)
+_ON_DEVICE = (Bound.COMPUTE, Bound.MEMORY, Bound.LAUNCH, Bound.SERIAL)
+_UNUSUAL = ("grouped", "depthwise.large", "custom", "recurrent", "scatter")
+_UNUSUAL_SHARE = 0.2
+
+
+def estimate_step(
+    workload: Workload,
+    system: System,
+    *,
+    software: Software,
+    policy: PrecisionPolicy,
+    calibration: Calibration,
+    coverage: float = DEFAULT_COVERAGE,
+    measured_here: bool = False,
+    input_samples_per_s: float | None = None,
+) -> StepEstimate:
+    """Return the time of one step: ``repeats`` passes of the batch on each device, then the optimizer.
+
+    ``input_samples_per_s`` is what the input pipeline delivers to each device; None takes it as never the
+    limit. Raises InputError when the device lacks the format or a figure that the model needs.
+    """
+    table = build_table(workload)
+    device = system.device
+    times = kernel_times(table, device, software, calibration)
+    parts, per_kernel = _parts(times), times.total_s[:, 0]
+    device_s = table.total(per_kernel)
+    host_s = _host_excess_s(table, device, device_s, software, calibration)
+    alone_s = device_s + host_s
+    exchange = sum(exchange_s(c.kind, c.bytes, system, buckets=c.buckets) for c in workload.collectives)
+    _, exposed_s = data_parallel_s(
+        alone_s, exchange, system.count, exposure=calibration.exposure, straggler=calibration.straggler
+    )
+    data_s = _data_excess_s(alone_s + exposed_s, workload, input_samples_per_s)
+    host_by_kernel = _share_of_launches(table) * host_s
+    by_phase = dict(zip(PHASES, table.by_phase(per_kernel + host_by_kernel), strict=True))
+    seconds = {bound: table.total(parts[bound]) for bound in _ON_DEVICE}
+    expected = alone_s + exposed_s + data_s
+    return StepEstimate(
+        time=_range(
+            expected, _is_unusual(table, per_kernel), device,
+            policy=policy, calibration=calibration, coverage=coverage, measured_here=measured_here,
+        ),
+        samples=workload.batch * workload.repeats * system.count,
+        mfu=_mfu(workload, device, policy, expected),
+        phases=PhaseTimes(
+            forward_s=by_phase[Phase.FORWARD],
+            backward_s=by_phase[Phase.DGRAD] + by_phase[Phase.WGRAD],
+            optimizer_s=by_phase[Phase.OPTIMIZER],
+            communication_s=exposed_s,
+            data_s=by_phase[Phase.DATA] + data_s,
+        ),
+        bounds=BoundTimes(
+            compute_s=seconds[Bound.COMPUTE], memory_s=seconds[Bound.MEMORY],
+            launch_s=seconds[Bound.LAUNCH], host_s=host_s + data_s, communication_s=exposed_s,
+            serial_s=seconds[Bound.SERIAL],
+        ),
+        layers=_layers(workload, table, parts | {Bound.HOST: host_by_kernel}),
+        assumptions=assumptions_of(system, software, policy, calibration),
+    )  # fmt: skip
+
+
+def _parts(times: KernelTimes) -> dict[Bound, Floats]:
+    """Seconds of one run of each kernel, by what bounds it."""
+    busy = times.busy_s[:, 0]
+    compute = times.compute_bound[:, 0]
+    return {
+        Bound.COMPUTE: np.where(compute, busy, 0.0),
+        Bound.MEMORY: np.where(compute, 0.0, busy),
+        Bound.LAUNCH: times.launch_s[:, 0],
+        Bound.SERIAL: times.serial_s[:, 0],
+    }
+
+
+def _host_excess_s(
+    table: KernelTable, device: Device, device_s: float, software: Software, calibration: Calibration
+) -> float:
+    """Seconds a GPU waits for its host to issue kernels."""
+    if device.kind is DeviceKind.CPU:
+        return 0.0
+    host_s = table.total(table.launches) * software_factors(calibration, software).host_s
+    return float(with_host(device_s, host_s)) - device_s
+
+
+def _share_of_launches(table: KernelTable) -> Floats:
+    """Share of all launches that one run of each kernel is."""
+    total = table.total(table.launches)
+    return table.launches / total if total else table.launches
+
+
+def _data_excess_s(step_s: float, workload: Workload, input_samples_per_s: float | None) -> float:
+    """Seconds a device waits for its input, which is read while it computes."""
+    if not input_samples_per_s:
+        return 0.0
+    return float(with_host(step_s, workload.batch * workload.repeats / input_samples_per_s)) - step_s
+
+
+def _is_unusual(table: KernelTable, per_kernel: Floats) -> bool:
+    """Whether much of the time goes to kernels whose speed is hard to tell."""
+    unusual = np.array([category.kind.startswith(_UNUSUAL) for category in table.categories])
+    total = table.total(per_kernel)
+    return table.total(np.where(unusual[table.category], per_kernel, 0.0)) > _UNUSUAL_SHARE * total
+
+
+def _range(
+    expected_s: float,
+    unusual: bool,  # noqa: FBT001  (a stratum of the table of spreads)
+    device: Device,
+    *,
+    policy: PrecisionPolicy,
+    calibration: Calibration,
+    coverage: float,
+    measured_here: bool,
+) -> TimeRange:
+    tier = tier_of(device, calibration, measured_here=measured_here)
+    keys = spread_keys(tier, kind=device.kind.value, precision=policy.name, unusual=unusual)
+    spread = find_spread(calibration.spreads, keys)
+    return time_range(expected_s, half_width(spread, coverage), coverage, str(tier))
+
+
+def _mfu(workload: Workload, device: Device, policy: PrecisionPolicy, step_s: float) -> float | None:
+    """Share of the peak, of the path the products run on, that forward and backward FLOPs make up."""
+    if device.kind is DeviceKind.CPU:
+        peak = cpu_peak(device, policy.product)
+    else:
+        peak = product_path(device, policy.product).peak
+    flops = (workload.forward_flops + workload.backward_flops) * workload.repeats
+    return flops / (peak * step_s) if step_s > 0 else None
+
+
+def _layers(workload: Workload, table: KernelTable, parts: dict[Bound, Floats]) -> tuple[LayerTime, ...]:
+    count = len(workload.layers)
+    forward = np.array([table.by_layer(part, count, [Phase.FORWARD]) for part in parts.values()])
+    backward = np.array([table.by_layer(part, count, _BACKWARD) for part in parts.values()])
+    bounds = tuple(parts)
+    largest = (forward + backward).argmax(axis=0)
+    return tuple(
+        LayerTime(
+            path=layer.path,
+            forward_s=float(forward[:, i].sum()),
+            backward_s=float(backward[:, i].sum()),
+            bound=bounds[largest[i]],
+        )
+        for i, layer in enumerate(workload.layers)
+    )

@@ -1,0 +1,83 @@
+"""Step times of many devices at once: one column a device, no object a prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.hardware.architecture import DeviceKind
+from estimator.predict.cpu import cpu_times
+from estimator.predict.factors import software_factors
+from estimator.predict.fleet import Fleet
+from estimator.predict.gpu import gpu_times
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration
+    from estimator.predict.gpu import KernelTimes
+    from estimator.predict.table import KernelTable
+    from estimator.software import Software
+
+    Floats = NDArray[np.float64]
+
+_CHUNK = 128  # devices worked on at once: keeps the arrays of kernels x devices in the caches
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Devices of any kind under one software and calibration.
+
+    A million predictions are 5,000 calls of ``step_s`` with 200 devices each: build tables of a network at
+    two batch sizes with ``build_pair`` and the rest with ``KernelTable.between``.
+    """
+
+    devices: tuple[Device, ...]
+    software: Software
+    calibration: Calibration
+
+    @cached_property
+    def _groups(self) -> list[tuple[NDArray[np.intp], tuple[Device, ...], Fleet | None]]:
+        groups = []
+        for kind in DeviceKind:
+            index = np.flatnonzero([device.kind is kind for device in self.devices])
+            for start in range(0, len(index), _CHUNK):
+                part = index[start : start + _CHUNK]
+                members = tuple(self.devices[i] for i in part)
+                fleet = Fleet(members, self.software, self.calibration) if kind is DeviceKind.GPU else None
+                groups.append((part, members, fleet))
+        return groups
+
+    def step_s(self, table: KernelTable) -> Floats:
+        """Return the expected seconds of one step on each device, ``(D,)``, without communication."""
+        result = np.empty(len(self.devices))
+        host = self.host_s(table)
+        for index, members, fleet in self._groups:
+            if fleet is None:
+                times = cpu_times(table, members, self.software, self.calibration)
+                result[index] = table.runs @ times.total_s
+            else:
+                result[index] = with_host(table.runs @ gpu_times(table, fleet).total_s, host)
+        return result
+
+    def host_s(self, table: KernelTable) -> float:
+        """Return the seconds a GPU's host needs to issue all kernels of a step."""
+        return table.total(table.launches) * software_factors(self.calibration, self.software).host_s
+
+
+def with_host(device_s: Floats | float, host_s: float) -> Floats | float:
+    """Return the time of a stream that device and host work on together: ``(d^4 + h^4)^(1/4)``."""
+    return np.sqrt(np.sqrt(np.square(np.square(device_s)) + host_s**4))
+
+
+def kernel_times(
+    table: KernelTable, device: Device, software: Software, calibration: Calibration
+) -> KernelTimes:
+    """Return the time of each kernel on one device, ``(K, 1)``."""
+    if device.kind is DeviceKind.CPU:
+        return cpu_times(table, (device,), software, calibration)
+    return gpu_times(table, Fleet((device,), software, calibration))

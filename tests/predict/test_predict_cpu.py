@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from estimator.precision import DType
+from estimator.predict.cpu import cpu_bandwidth, cpu_peak, cpu_times
+from estimator.predict.table import table_of
+from estimator.software import Layout, Software
+from estimator.workload.kernel import ConvShape, GemmShape, Kernel, Op, Phase
+
+if TYPE_CHECKING:
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration
+
+
+def seconds(
+    kernel: Kernel, device: Device, calibration: Calibration, software: Software | None = None
+) -> float:
+    times = cpu_times(table_of([kernel]), (device,), software or Software(), calibration)
+    return float(times.total_s[0, 0])
+
+
+def elementwise(name: str, count: int) -> Kernel:
+    return Kernel(
+        name=name, op=Op.ELEMENTWISE, phase=Phase.FORWARD, compute=DType.FP32, bytes_read=4 * count,
+        bytes_written=4 * count, elements=count,
+    )  # fmt: skip
+
+
+def conv() -> Kernel:
+    shape = ConvShape(32, 64, 64, 1, (56, 56), (56, 56), (3, 3), (1, 1), (1, 1))
+    size = 4 * 32 * 64 * 56 * 56
+    return Kernel(
+        name="conv2d", op=Op.CONV, phase=Phase.FORWARD, compute=DType.FP32, flops=shape.flops,
+        bytes_read=size + 4 * 9 * 4096, bytes_written=size, weight_bytes=4 * 9 * 4096, shape=shape,
+    )  # fmt: skip
+
+
+def test_a_convolution_pays_for_reordering_in_channels_first(
+    desktop_cpu: Device, calibration: Calibration
+) -> None:
+    ideal = conv().flops / 845e9
+    first = seconds(conv(), desktop_cpu, calibration)
+    last = seconds(conv(), desktop_cpu, calibration, Software(layout=Layout.CHANNELS_LAST))
+    assert ideal < last < first < 4 * ideal
+
+
+def test_dropout_draws_its_mask_on_one_core(desktop_cpu: Device, calibration: Calibration) -> None:
+    count = 1 << 20
+    assert seconds(elementwise("dropout", count), desktop_cpu, calibration) > 8 * seconds(
+        elementwise("relu", count), desktop_cpu, calibration
+    )
+
+
+def test_large_outputs_fault_in_pytorch_and_not_where_memory_is_pooled(
+    desktop_cpu: Device, calibration: Calibration
+) -> None:
+    large = elementwise("relu", 16 << 20)  # 64 MiB
+    pooled = Software(framework="tensorflow")
+    extra = seconds(large, desktop_cpu, calibration) - seconds(large, desktop_cpu, calibration, pooled)
+    assert extra == pytest.approx(16384 * 2e-6, rel=0.01)
+
+
+def test_few_cores_draw_less_than_the_socket(desktop_cpu: Device, calibration: Calibration) -> None:
+    assert cpu_bandwidth(desktop_cpu, calibration) == pytest.approx(68e9, rel=0.02)
+    one = replace(desktop_cpu, units=1)
+    assert 15e9 < cpu_bandwidth(one, calibration) < 30e9
+    half = replace(desktop_cpu, units=0.5, bandwidth_bytes_per_s=None)
+    assert cpu_bandwidth(half, calibration) == pytest.approx(cpu_bandwidth(one, calibration) / 2, rel=0.05)
+
+
+def test_formats_a_cpu_lacks_run_at_the_rate_of_fp32(desktop_cpu: Device) -> None:
+    assert cpu_peak(desktop_cpu, DType.BF16) == cpu_peak(desktop_cpu, DType.FP32)
+
+
+def test_a_small_product_costs_its_overhead(desktop_cpu: Device, calibration: Calibration) -> None:
+    shape = GemmShape(1, 8, 8, 8)
+    kernel = Kernel(
+        name="linear", op=Op.GEMM, phase=Phase.FORWARD, compute=DType.FP32, flops=shape.flops, bytes_read=512,
+        bytes_written=256, shape=shape,
+    )  # fmt: skip
+    assert 5e-6 < seconds(kernel, desktop_cpu, calibration) < 50e-6
