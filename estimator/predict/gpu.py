@@ -51,7 +51,7 @@ def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
     memory_s = _traffic_s(table, fleet, pick("memory"))
     busy_s = combine(compute_s, memory_s, pick("order"))
     if table.winograd.any():
-        _take_winograd(table, fleet, pick, busy_s=busy_s, compute_s=compute_s, memory_s=memory_s)
+        _take_winograd(table, work, pick, busy_s=busy_s, compute_s=compute_s, memory_s=memory_s)
     serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
     serial_s = table.serial_steps[:, None] * pick("step_s")
     if serial.any():
@@ -131,7 +131,7 @@ def _traffic_s(table: KernelTable, fleet: Fleet, rate: Floats) -> Floats:
 
 def _take_winograd(
     table: KernelTable,
-    fleet: Fleet,
+    work: Floats,
     pick: _Picker,
     *,
     busy_s: Floats,
@@ -144,12 +144,8 @@ def _take_winograd(
     usable = rate > 0
     if not usable.any():
         return
-    units, of_device = fleet.units
-    work = tile_flops(
-        table.batch[rows], table.m[rows], table.n[rows], table.k[rows], units, matrix=False
-    )[:, of_device]  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore"):
-        fast_compute = work * (1.0 + pick("winograd_depth")[rows] / table.k[rows][:, None]) / rate
+        fast_compute = work[rows] * (1.0 + pick("winograd_depth")[rows] / table.k[rows][:, None]) / rate
         fast_memory = table.bytes[rows][:, None] / pick("winograd_memory")[rows]
         fast = np.sqrt(fast_compute**2 + fast_memory**2)
     better = usable & (fast < busy_s[rows])
