@@ -1,0 +1,183 @@
+"""The use cases of ``estimator predict`` and ``compare``: one network on one or many systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from estimator.app.fit import memory_summary
+from estimator.app.request import assumptions_of, on_kind
+from estimator.networks.lowering import lower
+from estimator.predict.run import Schedule, estimate_run
+from estimator.predict.step import estimate_step
+from estimator.results.prediction import (
+    BoundSummary,
+    DeviceSummary,
+    LayerSummary,
+    PhaseSummary,
+    Prediction,
+    PredictionResult,
+    StepSummary,
+    TimeSummary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from estimator.app.request import Request
+    from estimator.hardware.architecture import DeviceKind
+    from estimator.hardware.efficiency import Calibration
+    from estimator.hardware.system import System
+    from estimator.networks.graph import Network
+    from estimator.networks.training import Training
+    from estimator.predict.estimate import StepEstimate
+    from estimator.predict.interval import TimeRange
+    from estimator.predict.run import RunEstimate
+    from estimator.provenance import Assumption
+    from estimator.workload.workload import Footprint, Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoweredRun:
+    """A network lowered for one kind of device: its work, and its footprint at twice the batch."""
+
+    training: Training
+    workload: Workload
+    doubled: Footprint
+
+
+def lowered(network: Network, training: Training, kind: DeviceKind) -> LoweredRun:
+    """Return the work of one step as a framework runs it on ``kind``."""
+    recipe = on_kind(training, kind)
+    twice = replace(recipe, batch=2 * recipe.batch)
+    return LoweredRun(
+        training=recipe, workload=lower(network, recipe), doubled=lower(network, twice).footprint
+    )
+
+
+def predict_systems(
+    network: Network,
+    request: Request,
+    training: Training,
+    systems: Sequence[System],
+    calibration: Calibration,
+) -> tuple[Prediction, ...]:
+    """Return one prediction a system, in the order given; each kind of device is lowered once."""
+    runs: dict[DeviceKind, LoweredRun] = {}
+    said = assumptions_of(request, training)
+    predictions = []
+    for system in systems:
+        kind = system.device.kind
+        if kind not in runs:
+            runs[kind] = lowered(network, training, kind)
+        predictions.append(_predict(runs[kind], system, calibration, request.coverage, said))
+    return tuple(predictions)
+
+
+def prediction_result(
+    request: Request,
+    predictions: tuple[Prediction, ...],
+    network: Network,
+    warnings: Sequence[str],
+    inputs: Mapping[str, object],
+) -> PredictionResult:
+    """Return the result of ``predict``."""
+    del network
+    return PredictionResult(
+        inputs={**request.inputs(), **inputs}, predictions=predictions, warnings=tuple(warnings)
+    )
+
+
+def _predict(
+    run: LoweredRun,
+    system: System,
+    calibration: Calibration,
+    coverage: float,
+    said: Sequence[Assumption],
+) -> Prediction:
+    training, device = run.training, system.device
+    step = estimate_step(
+        run.workload,
+        system,
+        software=training.software,
+        policy=training.precision,
+        calibration=calibration,
+        coverage=coverage,
+        input_samples_per_s=training.images_per_s,
+    )
+    length = _run_length(step, training)
+    peak = device.peaks.best(training.precision.product)
+    return Prediction(
+        device=DeviceSummary(
+            name=device.name,
+            id=device.id,
+            kind=device.kind.value,
+            devices=system.count,
+            detected=device.detected,
+            lanes=device.lanes,
+            peak_flop_per_s=peak,
+            bandwidth_bytes_per_s=device.bandwidth_bytes_per_s,
+        ),
+        step=_step_summary(step),
+        steps=length.steps if length else None,
+        epoch_s=length.epoch.expected if length and length.epoch else None,
+        epoch_range_s=_time(length.epoch) if length and length.epoch else None,
+        total_s=length.total.expected if length and _has_end(training) else None,
+        total_range_s=_time(length.total) if length and _has_end(training) else None,
+        memory=memory_summary(run.workload.footprint, run.doubled, device, training.batch),
+        layers=tuple(
+            LayerSummary(path=t.path, forward_s=t.forward_s, backward_s=t.backward_s, bound=t.bound.value)
+            for t in step.layers
+        ),
+        assumptions=(*said, *step.assumptions),
+    )
+
+
+def _has_end(training: Training) -> bool:
+    return training.steps is not None or training.epochs is not None
+
+
+def _run_length(step: StepEstimate, training: Training) -> RunEstimate | None:
+    """Return epoch and total, or None where neither steps nor samples are known."""
+    if training.steps is None and training.samples is None:
+        return None
+    validation = round(training.validation_share * (training.samples or 0))
+    return estimate_run(
+        step,
+        Schedule(
+            samples=training.samples,
+            epochs=training.epochs or 1.0,
+            steps=training.steps,
+            validation_samples=validation,
+        ),
+    )
+
+
+def _time(time: TimeRange) -> TimeSummary:
+    return TimeSummary(
+        expected=time.expected, low=time.low, high=time.high, coverage=time.coverage, basis=time.basis
+    )
+
+
+def _step_summary(step: StepEstimate) -> StepSummary:
+    phases, bounds = step.phases, step.bounds
+    return StepSummary(
+        time_s=_time(step.time),
+        samples_per_s=step.samples_per_s,
+        mfu=step.mfu,
+        phases=PhaseSummary(
+            forward_s=phases.forward_s,
+            backward_s=phases.backward_s,
+            optimizer_s=phases.optimizer_s,
+            communication_s=phases.communication_s,
+            data_s=phases.data_s,
+        ),
+        bounds=BoundSummary(
+            compute_s=bounds.compute_s,
+            memory_s=bounds.memory_s,
+            launch_s=bounds.launch_s,
+            host_s=bounds.host_s,
+            communication_s=bounds.communication_s,
+            serial_s=bounds.serial_s,
+        ),
+    )
