@@ -29,6 +29,11 @@ class Architecture:
     ``matrix_clock_scale`` is the clock at which matrix peaks are quoted over the boost clock (Hopper 0.924).
     ``unit_name`` is what the vendor calls a unit; ``lanes_per_unit`` its fp32 lanes (CUDA cores an SM;
     SIMD width x pipes for a CPU core).
+
+    ``targets`` are the compute capabilities (``8.6``) or processor names (``gfx90a``) that compilers and
+    drivers report; ``market`` tells apart architectures that share one. ``cpuid`` lists (family, models,
+    steppings) and ``arm_parts`` ``implementer/part`` pairs by which a CPU is recognised; no steppings means
+    all of them. ``aliases`` are names used for it elsewhere (archspec).
     """
 
     id: str
@@ -43,8 +48,16 @@ class Architecture:
     matrix_clock_scale: float = 1.0
     year: int | None = None
     target: str | None = None
+    targets: tuple[str, ...] = ()
+    market: str | None = None
+    aliases: tuple[str, ...] = ()
+    cpuid: tuple[tuple[int, frozenset[int], frozenset[int]], ...] = ()
+    arm_parts: tuple[str, ...] = ()
+    max_threads_per_unit: int | None = None
+    max_blocks_per_unit: int | None = None
     simd_bits: int | None = None
     fma_pipes: int | None = None
     has_fma: bool = True
     shared_memory_bytes: int | None = None
+    note: str = ""
     provenance: Mapping[str, Provenance] = field(default_factory=dict)

@@ -35,11 +35,22 @@ class Interface:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CoreGroup:
+    """The efficiency cores of a hybrid CPU: ``units`` cores of another architecture at another clock."""
+
+    architecture: Architecture
+    units: float
+    clock_hz: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """A CPU (all its usable cores) or an accelerator (one chip of a board that holds several).
 
-    ``units`` are SMs, CUs, Xe-cores or physical cores; ``clock_hz`` the boost clock, for a CPU the clock
-    with all cores busy; None is "not known" everywhere, never 0.
+    ``units`` are SMs, CUs, Xe-cores or physical cores (of a hybrid CPU its P cores, the others stand in
+    ``efficiency_cores``); ``clock_hz`` the boost clock, for a CPU the clock with all cores busy;
+    ``matrix_clock_hz`` the clock at which the vendor quotes matrix peaks, where it is not the usual one of
+    the architecture. None is "not known" everywhere, never 0.
     """
 
     id: str
@@ -51,21 +62,28 @@ class Device:
     clock_hz: float
     peaks: Peaks
     base_clock_hz: float | None = None
+    max_clock_hz: float | None = None
+    matrix_clock_hz: float | None = None
+    efficiency_cores: CoreGroup | None = None
     threads: int | None = None
     sockets: int = 1
     bandwidth_bytes_per_s: float | None = None
     memory_bytes: int | None = None
+    memory_type: str | None = None
+    unified_memory: bool = False
     cache_bytes: Mapping[str, int] = field(default_factory=dict)
     power_limit_w: float | None = None
     pcie: Interface | None = None
     peer_link: Interface | None = None
     chips_per_board: int = 1
+    form_factor: str | None = None
     released: str | None = None
     launch_price_usd: float | None = None
     aliases: tuple[str, ...] = ()
     pci_ids: tuple[str, ...] = ()
     datasheet_peaks: Mapping[str, float] = field(default_factory=dict)
     detected: bool = False
+    note: str = ""
     provenance: Mapping[str, Provenance] = field(default_factory=dict)
 
     @property
@@ -81,14 +99,29 @@ class Device:
         return peak / self.bandwidth_bytes_per_s
 
 
-def derive_peaks(architecture: Architecture, units: float, clock_hz: float) -> Peaks:
+def derive_peaks(
+    architecture: Architecture,
+    units: float,
+    clock_hz: float,
+    *,
+    matrix_clock_hz: float | None = None,
+    efficiency_cores: CoreGroup | None = None,
+) -> Peaks:
     """Return ``units x FMA a clock x 2 x clock`` for every format the architecture has.
 
-    A matrix rate is quoted at ``matrix_clock_scale`` of the clock. Architectures without FMA start an
-    add and a multiply a clock instead: the same 2 FLOPs a lane, if the two balance.
+    A matrix rate is quoted at ``matrix_clock_hz``, or ``matrix_clock_scale`` of the clock. Architectures
+    without FMA start an add and a multiply a clock instead: the same 2 FLOPs a lane, if the two balance.
+    Efficiency cores add theirs; a format that only the P cores have is theirs alone.
     """
-    matrix_clock_hz = clock_hz * architecture.matrix_clock_scale
+    if matrix_clock_hz is None:
+        matrix_clock_hz = clock_hz * architecture.matrix_clock_scale
+    vector = {dtype: units * rate * 2 * clock_hz for dtype, rate in architecture.vector.items()}
+    if efficiency_cores is not None:
+        others = derive_peaks(
+            efficiency_cores.architecture, efficiency_cores.units, efficiency_cores.clock_hz
+        ).vector
+        vector = {dtype: peak + others.get(dtype, 0.0) for dtype, peak in vector.items()}
     return Peaks(
-        vector={dtype: units * rate * 2 * clock_hz for dtype, rate in architecture.vector.items()},
+        vector=vector,
         matrix={dtype: units * rate * 2 * matrix_clock_hz for dtype, rate in architecture.matrix.items()},
     )
