@@ -178,9 +178,7 @@ def batch_of(row: MeasuredRow, layout: Parallelism, seq: int | None, usual: int 
     noted = _GLOBAL_NOTE.search(row.notes)
     total = float(next(filter(None, noted.groups()))) if noted else None
     micro = _MICRO_NOTE.search(row.notes)
-    if found := _MICRO_GLOBAL.fullmatch(text):
-        return Batch(micro=int(found[1]), total=float(found[2]))
-    if found := _GROUP.fullmatch(text):
+    if found := _MICRO_GLOBAL.fullmatch(text) or _GROUP.fullmatch(text):
         return Batch(micro=int(found[1]), total=float(found[2]))
     if found := _GLOBAL_TOKENS.fullmatch(text):
         if seq is None:
