@@ -91,6 +91,7 @@ def traffic(
     elements: int,
     flops_per_element: int = 1,
     launches: int = 1,
+    weight_bytes: int = 0,
 ) -> Kernel:
     """Return a kernel without products: it moves ``read`` and ``written`` bytes and visits ``elements``."""
     return Kernel(
@@ -101,6 +102,49 @@ def traffic(
         elementwise_flops=elements * flops_per_element,
         bytes_read=read,
         bytes_written=written,
+        weight_bytes=weight_bytes,
         elements=elements,
         launches=launches,
+    )
+
+
+def fused_attention(
+    name: str,
+    phase: Phase,
+    scores: GemmShape,
+    *,
+    value_dim: int,
+    kv_batch: int,
+    keys: int,
+    compute: DType,
+    itemsize: int,
+    work_share: float = 1.0,
+) -> Kernel:
+    """Return a fused (flash) attention kernel, whose T x T matrix never goes to memory.
+
+    ``scores`` is the first product, (batch * heads) times (L, D) x (D, S); ``kv_batch`` is batch times
+    key-value heads, ``keys`` their length in memory (longer than S under a window). Forward makes two
+    products; backward makes five, as it computes the scores again: Dao et al., FlashAttention,
+    arXiv:2205.14135. Statistics are one fp32 number a row.
+    """
+    rows, depth = scores.batch * scores.m, scores.k
+    queries, outputs, statistics = rows * depth * itemsize, rows * value_dim * itemsize, rows * 4
+    keys_values = kv_batch * keys * (depth + value_dim) * itemsize
+    products_qk, products_v = (1, 1) if phase is Phase.FORWARD else (3, 2)
+    if phase is Phase.FORWARD:
+        read, written = queries + keys_values, outputs + statistics
+    else:
+        read, written = queries + keys_values + 2 * outputs + statistics, queries + keys_values
+    return Kernel(
+        name=name,
+        op=Op.ATTENTION,
+        phase=phase,
+        compute=compute,
+        flops=2 * rows * scores.n * (products_qk * depth + products_v * value_dim),
+        elementwise_flops=5 * rows * scores.n,
+        bytes_read=read,
+        bytes_written=written,
+        elements=rows * scores.n,
+        shape=scores,
+        work_share=work_share,
     )

@@ -98,7 +98,8 @@ class Kernel:
     ``flops``: 2 a multiply-add of products only, the headline count; ``elementwise_flops``: all other
     arithmetic; bytes are compulsory traffic to memory; ``weight_bytes`` the part of ``bytes_read`` that is
     parameters; ``elements`` the elements visited (window elements for pooling); ``compute`` the format of
-    the arithmetic; ``serial_steps`` how many parts must wait for each other.
+    the arithmetic; ``serial_steps`` how many parts must wait for each other; ``work_share`` the part of
+    ``flops`` that a kernel really does where the count is by convention (fused causal attention).
     """
 
     name: str
@@ -114,6 +115,7 @@ class Kernel:
     shape: Shape | None = None
     launches: int = 1
     serial_steps: int = 1
+    work_share: float = 1.0
 
     @property
     def bytes(self) -> int:
