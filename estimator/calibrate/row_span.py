@@ -48,6 +48,7 @@ _VALIDATION = (
 )
 _STEP_TOTAL = re.compile(r"total seconds for (\d+) steps")
 _LARGEST_EPOCHS = 1e5
+_FEWEST_TOKENS = 1e8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +83,16 @@ def _run_samples(row: MeasuredRow, total_batch: float, seq: int | None, tables: 
     if found := _SAMPLES.search(row.notes):
         return _number(found[1])
     for pattern in _EPOCHS:
-        if (found := pattern.search(row.notes)) and _number(found[1]) < _LARGEST_EPOCHS:
-            return _number(found[1]) * _epoch_samples(row, tables)
+        if found := pattern.search(row.notes):
+            return _logged_samples(_number(found[1]), row, seq, tables)
     raise UncoveredError("length of the run not stated")
+
+
+def _logged_samples(epochs: float, row: MeasuredRow, seq: int | None, tables: AliasTables) -> float:
+    """Return samples of a number of epochs; logs that count samples or tokens there write large numbers."""
+    if epochs < _LARGEST_EPOCHS:
+        return epochs * _epoch_samples(row, tables)
+    return epochs / seq if seq and epochs >= _FEWEST_TOKENS else epochs
 
 
 def _epoch_samples(row: MeasuredRow, tables: AliasTables) -> float:

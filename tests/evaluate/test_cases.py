@@ -1,0 +1,179 @@
+"""What rows of real tables mean: network, batch, layout, settings, span; or why they cannot be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from estimator.calibrate.case import Case, Uncovered, interpret, interpret_all, reasons
+from estimator.calibrate.row_aliases import read_alias_tables
+from estimator.calibrate.rows import read_rows
+from estimator.software import AttentionKernel, Layout, Mode
+
+if TYPE_CHECKING:
+    from estimator.calibrate.row_aliases import AliasTables
+    from estimator.calibrate.rows import MeasuredRow
+
+ROOT = Path(__file__).parents[2]
+ROWS = read_rows(ROOT / "tests" / "golden" / "evaluate" / "rows.csv")
+
+
+@pytest.fixture(scope="module")
+def tables() -> AliasTables:
+    return read_alias_tables(ROOT / "profiles" / "aliases")
+
+
+def row_of(source: str, model: str = "") -> MeasuredRow:
+    return next(row for row in ROWS if row.source_id == source and model in row.model)
+
+
+def case_of(tables: AliasTables, source: str, model: str = "") -> Case:
+    case = interpret(row_of(source, model), tables)
+    assert isinstance(case, Case), case
+    return case
+
+
+def test_a_rate_becomes_seconds_a_step(tables: AliasTables) -> None:
+    case = case_of(tables, "lambda_tf", "resnet50")
+    assert case.network.name == "resnet50_v1"
+    assert case.measured_s == pytest.approx(128 / 652.55)
+    assert (case.software.framework, case.software.layout) == ("tensorflow-xla", Layout.CHANNELS_LAST)
+
+
+def test_a_timm_row_names_timms_network(tables: AliasTables) -> None:
+    case = case_of(tables, "timm_train")
+    assert case.network.name == "timm:resnet50"
+    assert dict(case.network.params)["image"] == 224
+    assert (case.precision, case.inference, case.micro_batch) == ("amp", False, 512)
+    assert case.measured_s == pytest.approx(0.618983)
+
+
+def test_no_optimizer_in_forward_backward(tables: AliasTables) -> None:
+    assert [phase.value for phase in case_of(tables, "jcjohnson").phases] == ["forward", "dgrad", "wgrad"]
+
+
+def test_a_label_with_parameters(tables: AliasTables) -> None:
+    case = case_of(tables, "amacharla15")
+    assert case.network.name == "keras_vgg_like"
+    assert dict(case.network.params) == {"depth": 2, "filters": 16}
+    assert (case.software.mode, case.optimizer) == (Mode.COMPILED, "adam")
+    assert case.steps == pytest.approx(50000 / 128)
+
+
+def test_an_epoch_counts_its_validation(tables: AliasTables) -> None:
+    case = case_of(tables, "minimaxir")
+    assert case.steps == pytest.approx(60000 / 128)
+    assert case.validation_samples == 10000
+    assert case.measured_s == pytest.approx(3.51256)
+
+
+def test_megatron_layout_and_accumulation(tables: AliasTables) -> None:
+    case = case_of(tables, "VTRAIN_S")
+    assert case.parallel is not None
+    assert (case.parallel.tensor, case.parallel.data, case.parallel.pipeline) == (2, 1, 4)
+    assert (case.micro_batch, case.step_samples, case.accumulation) == (4, 8.0, 2)
+    params = dict(case.network.params)
+    assert params["ffn"] == 4 * int(str(params["d"]))
+    assert (params["seq"], params["vocab"]) == (1024, 51200)
+
+
+def test_fully_sharded_data_parallel_with_checkpoints(tables: AliasTables) -> None:
+    case = case_of(tables, "LLMFOUNDRY")
+    assert case.parallel is not None
+    assert (case.parallel.sharding, case.parallel.recompute, case.parallel.data) == ("fsdp", "full", 512)
+    assert (case.precision, case.software.attention) == ("amp-bf16", AttentionKernel.FLASH)
+    assert case.measured_s == pytest.approx(512 * 8 * 2048 / 515636)
+
+
+def test_a_rate_of_tokens_where_a_sample_is_a_sentence_pair(tables: AliasTables) -> None:
+    case = case_of(tables, "LAMBDA")
+    assert case.precision == "amp"
+    assert case.measured_s == pytest.approx(160 * 52 / 15388)
+
+
+def test_a_run_counts_epochs_of_its_log(tables: AliasTables) -> None:
+    case = case_of(tables, "MLPERF", "ResNet50")
+    assert case.steps > 1000
+    assert (case.precision, case.count) == ("amp-bf16", 16)
+    assert case.assumptions
+
+
+def test_a_rate_of_flops_waits_for_the_count(tables: AliasTables) -> None:
+    case = case_of(tables, "MEGATRON21")
+    assert case.measured_s is None
+    assert case.measured.flop_per_s == pytest.approx(137e12 * 32)
+    assert case.measured.flops_with_recompute
+
+
+def test_device_hours_of_a_number_of_tokens(tables: AliasTables) -> None:
+    case = case_of(tables, "MODELCARD")
+    assert case.steps == pytest.approx(1e12 / (4 * 2**20))
+    assert case.measured_s == pytest.approx(82432 * 3600 / 1024)
+
+
+def test_seconds_for_several_steps(tables: AliasTables) -> None:
+    assert case_of(tables, "APPLEBERT").steps == 100
+
+
+def test_an_all_reduce_by_its_bus_bandwidth(tables: AliasTables) -> None:
+    case = case_of(tables, "VTRAIN_AR")
+    assert case.message_bytes == 2**20
+    assert case.measured_s == pytest.approx(44.2e-6, rel=0.01)
+
+
+def test_a_batch_that_is_not_stated_is_an_assumption(tables: AliasTables) -> None:
+    case = case_of(tables, "nvidia_dle")
+    assert case.micro_batch == 192
+    assert any("batch not stated" in each for each in case.assumptions)
+
+
+def test_a_model_parallel_layout_that_is_not_stated_stays_open(tables: AliasTables) -> None:
+    case = case_of(tables, "MLPERF", "GPT-3")
+    assert case.parallel is None
+    assert case.step_samples == 2048
+
+
+def test_flags_and_trust_make_a_row_unusable(tables: AliasTables) -> None:
+    flagged = case_of(tables, "lambda_tf", "alexnet")
+    assert (flagged.usable, flagged.why_unusable) == (False, "flagged AMBIGUOUS by its collector")
+    assert not case_of(tables, "ryujaehun").usable
+    assert case_of(tables, "ryujaehun").trust == "low"
+    assert not case_of(tables, "keras_examples").usable
+    assert case_of(tables, "timm_train").usable
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"model": "My Net 7"}, "unknown network 'My Net 7'"),
+        ({"mode": "warm_up"}, "mode 'warm_up' not supported"),
+        ({"batch_size": ""}, "batch not stated"),
+        ({"batch_size": "16 and 32"}, "batch is not one number"),
+        ({"precision": "posit8"}, "precision 'posit8' unknown"),
+        ({"precision": "unknown"}, "precision not stated"),
+        ({"metric": "joules"}, "metric 'joules' in mode 'train_step'"),
+        ({"mode": "pretrain_total", "metric": "h"}, "length of the run not stated"),
+        ({"devices": None}, "number of devices not stated"),
+        ({"notes": "TP=3", "devices": 8}, "parallel layout does not divide the devices"),
+    ],
+)
+def test_what_cannot_be_compared_has_a_reason(
+    tables: AliasTables, changes: dict[str, object], reason: str
+) -> None:
+    row = replace(row_of("timm_train"), **changes)  # type: ignore[arg-type]  # cells by name
+    found = interpret(row, tables)
+    assert isinstance(found, Uncovered)
+    assert found.reason == reason
+
+
+def test_reasons_are_summed_up_most_frequent_first(tables: AliasTables) -> None:
+    unknown = replace(row_of("timm_train"), model="no such net!")
+    silent = replace(row_of("timm_train"), batch_size="")
+    _, gaps = interpret_all([silent, unknown, unknown], tables)
+    (first, second) = reasons(gaps)
+    assert first[:2] == ("unknown network 'no such net!'", 2)
+    assert second[:2] == ("batch not stated", 1)
+    assert "rows.csv:" in first[2]
