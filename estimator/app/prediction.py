@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.app.fit import memory_summary
 from estimator.app.request import assumptions_of, on_kind
+from estimator.errors import InputError
 from estimator.networks.lowering import lower
 from estimator.predict.run import Schedule, estimate_run
 from estimator.predict.step import estimate_step
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from estimator.app.request import Request
+    from estimator.app.systems import NamedSystem
     from estimator.hardware.architecture import DeviceKind
     from estimator.hardware.efficiency import Calibration
     from estimator.hardware.system import System
@@ -55,34 +57,39 @@ def lowered(network: Network, training: Training, kind: DeviceKind) -> LoweredRu
     )
 
 
-def predict_systems(
+def predict_named(
     network: Network,
     request: Request,
     training: Training,
-    systems: Sequence[System],
+    systems: Sequence[NamedSystem],
     calibration: Calibration,
-) -> tuple[Prediction, ...]:
-    """Return one prediction a system, in the order given; each kind of device is lowered once."""
+) -> tuple[tuple[Prediction, ...], tuple[str, ...]]:
+    """Return the predictions in the order given, and why systems that have none were refused.
+
+    Each kind of device is lowered once.
+    """
     runs: dict[DeviceKind, LoweredRun] = {}
     said = assumptions_of(request, training)
-    predictions = []
-    for system in systems:
-        kind = system.device.kind
+    predictions, refused = [], []
+    for named in systems:
+        kind = named.system.device.kind
         if kind not in runs:
             runs[kind] = lowered(network, training, kind)
-        predictions.append(_predict(runs[kind], system, calibration, request.coverage, said))
-    return tuple(predictions)
+        assumed = (*said, *named.assumptions)
+        try:
+            predictions.append(_predict(runs[kind], named.system, calibration, request.coverage, assumed))
+        except InputError as error:
+            refused.append(str(error))
+    return tuple(predictions), tuple(refused)
 
 
 def prediction_result(
     request: Request,
     predictions: tuple[Prediction, ...],
-    network: Network,
     warnings: Sequence[str],
     inputs: Mapping[str, object],
 ) -> PredictionResult:
     """Return the result of ``predict``."""
-    del network
     return PredictionResult(
         inputs={**request.inputs(), **inputs}, predictions=predictions, warnings=tuple(warnings)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,13 +21,8 @@ from estimator.software import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from estimator.networks.graph import Network
     from estimator.networks.training import Training
-    from estimator.software import (
-        Software,
-    )
+    from estimator.software import Software
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -37,7 +32,7 @@ class Request:
     """Everything a command line can say about a training run; None is "not said"."""
 
     network: str
-    overrides: Mapping[str, str] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()
     batch: int | None = None
     precision: str | None = None
     epochs: float | None = None
@@ -59,7 +54,7 @@ class Request:
     def inputs(self) -> dict[str, object]:
         """Return what was asked, for the result's ``inputs``: what was not said is left out."""
         said = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value for name, value in said.items() if value not in (None, {}, False)}
+        return {name: value for name, value in said.items() if value not in (None, (), False)}
 
 
 def choice(kind: type[E], value: str, flag: str) -> E:
@@ -91,9 +86,8 @@ def software_of(request: Request, base: Software) -> Software:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def training_of(request: Request, network: Network, recipe: Training) -> Training:
+def training_of(request: Request, recipe: Training) -> Training:
     """Return the recipe with what the user said in place of its own values."""
-    del network
     changes: dict[str, object] = {"software": software_of(request, recipe.software)}
     for name in ("batch", "epochs", "steps", "samples", "accumulation"):
         value = getattr(request, name)
@@ -130,14 +124,11 @@ def on_kind(training: Training, kind: DeviceKind) -> Training:
 
 def assumptions_of(request: Request, training: Training) -> list[Assumption]:
     """Return what the user left open and the answer takes for granted."""
-    software = training.software
-    taken: list[tuple[str, bool, str, str]] = [
+    taken = (
         ("batch", request.batch is None, str(training.batch), "--batch"),
         ("precision", request.precision is None, training.precision.name, "--precision"),
         ("optimizer", request.optimizer is None, training.optimizer.name, "--optimizer"),
-        ("software", request.era is None and request.framework is None,
-         f"{software.framework} of {software.era}, {software.mode}", "--framework, --era, --mode"),
-    ]  # fmt: skip
+    )
     return [
         Assumption(what=what, value=value, why=f"not said; change it with {flag}")
         for what, is_default, value, flag in taken

@@ -1,0 +1,65 @@
+"""The use case of ``estimator detect``: facts, devices that follow from them, and findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from estimator.app.host import host_devices
+from estimator.results.base import plain
+from estimator.results.detection import DetectedDevice, DetectionResult, HostSummary
+
+if TYPE_CHECKING:
+    from estimator.detect.facts import HostFacts
+    from estimator.hardware.device import Device
+    from estimator.precision import DType
+
+
+def detection_result(facts: HostFacts) -> DetectionResult:
+    """Return what is in a host: the detector's facts, and each device with its derived peaks."""
+    found = host_devices(facts)
+    return DetectionResult(
+        host=HostSummary(
+            cpu=plain(facts.cpu),
+            memory=plain(facts.memory),
+            gpus=tuple(plain(gpu) for gpu in facts.gpus),
+            devices=tuple(detected_device(device) for device in found.devices),
+        ),
+        findings=(*facts.findings, *(f for gpu in facts.gpus for f in gpu.findings), *found.findings),
+    )
+
+
+def detected_device(device: Device) -> DetectedDevice:
+    """Return a device as results show it: peaks and ridge points by format and unit."""
+    peaks = peaks_by_format(device)
+    formats = [dtype for dtype in _formats(device) if device.ridge_point(dtype) is not None]
+    return DetectedDevice(
+        id=device.id,
+        name=device.name,
+        vendor=device.vendor,
+        kind=device.kind.value,
+        architecture=device.architecture.name,
+        catalogued=not device.id.startswith("this-"),
+        units=device.units,
+        unit_name=device.architecture.unit_name,
+        lanes=device.lanes,
+        clock_hz=device.clock_hz,
+        memory_bytes=device.memory_bytes,
+        peaks_flop_per_s=peaks,
+        bandwidth_bytes_per_s=device.bandwidth_bytes_per_s,
+        ridge_point_flop_per_byte={dtype.value: device.ridge_point(dtype) or 0.0 for dtype in formats},
+        power_limit_w=device.power_limit_w,
+        provenance=plain(device.provenance),
+    )
+
+
+def peaks_by_format(device: Device) -> dict[str, dict[str, float]]:
+    """Return ``{precision: {vector, matrix}}`` of the peaks a device has."""
+    table: dict[str, dict[str, float]] = {}
+    for unit, rates in (("vector", device.peaks.vector), ("matrix", device.peaks.matrix)):
+        for dtype, rate in rates.items():
+            table.setdefault(dtype.value, {})[unit] = rate
+    return table
+
+
+def _formats(device: Device) -> list[DType]:
+    return list(dict.fromkeys([*device.peaks.vector, *device.peaks.matrix]))

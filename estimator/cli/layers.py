@@ -1,0 +1,34 @@
+"""``estimator layers``: what work a network is."""
+
+from __future__ import annotations
+
+from estimator.cli import options as o
+from estimator.cli.guard import guarded
+
+
+@guarded
+def layers(
+    network: o.Network,
+    batch: o.Batch = 1,
+    precision: o.Precision = None,
+    set_: o.Set = None,
+    attention: o.Attention = None,
+    format_name: o.FormatName = None,
+    output: o.Output = None,
+) -> None:
+    """Show the work of a network, layer by layer: shapes, parameters, FLOPs, bytes, saved activations.
+
+    estimator layers resnet50 --batch 64
+    """
+    from estimator.app.request import Request, training_of
+    from estimator.app.work import layers_result
+    from estimator.cli.output import emit
+    from estimator.cli.source import open_network
+    from estimator.networks.lowering import lower
+    from estimator.report.screens.work import layers_screen
+
+    request = Request(network=network, batch=batch, precision=precision, attention=attention)
+    described = open_network(request.network, tuple(set_ or ()))
+    training = training_of(request, described.training)
+    result = layers_result(lower(described.network, training), precision=training.precision.name)
+    emit(result, lambda: layers_screen(result), format_name=format_name, output=output)

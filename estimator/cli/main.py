@@ -1,0 +1,45 @@
+"""The command line's root: registers the commands, nothing else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from estimator import __version__
+from estimator.cli import compare, detect, devices, layers, predict
+
+app = typer.Typer(
+    name="estimator",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How long will this neural network take to train on that hardware, and why?",
+)
+app.command("detect")(detect.detect)
+app.command("layers")(layers.layers)
+app.command("predict")(predict.predict)
+app.command("compare")(compare.compare)
+app.add_typer(devices.app, name="devices")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"estimator {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version")
+    ] = False,
+) -> None:
+    """Predict how long a neural network takes to train on given hardware, and say why."""
+    del version
+
+
+def run() -> None:
+    """Run the program."""
+    app()

@@ -1,0 +1,165 @@
+"""The screen of ``estimator detect``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.screens.times import NOTHING
+from estimator.units import format_bytes, format_si
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from estimator.report.blocks import Screen
+    from estimator.results.detection import DetectedDevice, DetectionResult
+
+
+def detection_screen(result: DetectionResult) -> Screen:
+    """Return what is here in a line, the CPU's facts, the devices with their peaks, and findings."""
+    host = result.host
+    return (
+        Answer(_answer(result)),
+        Facts(title="CPU", pairs=_cpu(host.cpu, host.memory)),
+        *(Facts(title=f"GPU {gpu.get('index')}", pairs=_gpu(gpu)) for gpu in host.gpus),
+        devices_table(host.devices, title="dense peaks and bandwidth"),
+        *_findings(result),
+        Paragraph("next: estimator compare resnet50 cpu gtx-1080-ti rtx-4090", "next"),
+    )
+
+
+def _answer(result: DetectionResult) -> str:
+    host = result.host
+    cpu = next((d for d in host.devices if d.kind == "cpu"), None)
+    gpus = [gpu.get("name") or "a GPU" for gpu in host.gpus]
+    if cpu is None:
+        text = str(host.cpu.get("model_name") or "a CPU that could not be read")
+    else:
+        text = (
+            f"{cpu.name}: {_number(cpu.units)} usable cores, {_number(cpu.lanes)} lanes "
+            "(fp32 multiply-adds a clock)"
+        )
+    return f"{text}; {', '.join(gpus) if gpus else 'no GPU found'}"
+
+
+def _cpu(cpu: Mapping[str, Any], memory: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    clocks = [
+        (label, cpu.get(f"{name}_clock_hz"))
+        for label, name in (
+            ("base", "base"),
+            ("max", "max"),
+            ("now", "current"),
+            ("time-stamp counter", "tsc"),
+        )
+    ]
+    known = [f"{label} {hz / 1e9:.2f} GHz" for label, hz in clocks if hz]
+    simd = cpu.get("simd_bits")
+    pipes = cpu.get("fma_pipes")
+    kind = "FMA pipes" if cpu.get("has_fma") else "add + multiply pipes"
+    pairs = (
+        ("model", cpu.get("model_name")),
+        ("microarchitecture", cpu.get("microarchitecture_name") or cpu.get("microarchitecture")),
+        ("sockets", cpu.get("sockets")),
+        ("cores / threads", f"{_or(cpu.get('physical_cores'))} / {_or(cpu.get('threads'))}"),
+        (
+            "usable",
+            (
+                f"{_number(cpu.get('usable_cores'))} cores, {_number(cpu.get('usable_cpus'))} threads "
+                "under affinity and control-group limits"
+            ),
+        ),
+        ("SIMD", f"{simd} bits x {_or(pipes)} {kind}" if simd else None),
+        (
+            "lanes",
+            f"{_number(cpu.get('lanes'))} = cores x pipes x width in fp32" if cpu.get("lanes") else None,
+        ),
+        ("matrix unit", cpu.get("matrix_unit")),
+        ("clock", ", ".join(known) or None),
+        ("caches", ", ".join(map(_cache, cpu.get("caches") or ())) or None),
+        ("memory", _memory(memory)),
+        ("virtual machine", "yes" if cpu.get("virtualised") else None),
+    )
+    return tuple((label, str(value)) for label, value in pairs if value is not None)
+
+
+def _gpu(gpu: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    clock, memory = gpu.get("max_clock_hz"), gpu.get("memory_bytes")
+    bandwidth, power = gpu.get("bandwidth_bytes_per_s"), gpu.get("power_limit_w")
+    pairs = (
+        ("name", gpu.get("name")),
+        ("CUDA cores / SMs", f"{_or(gpu.get('cores'))} / {_or(gpu.get('units'))}"),
+        ("architecture", gpu.get("target")),
+        ("clock", f"{clock / 1e6:.0f} MHz" if clock else None),
+        ("memory", format_bytes(memory) if memory else None),
+        ("bandwidth", f"{bandwidth / 1e9:.0f} GB/s" if bandwidth else None),
+        ("power limit", f"{power:.0f} W" if power else None),
+        ("driver", gpu.get("driver_version")),
+    )
+    return tuple((label, str(value)) for label, value in pairs if value is not None)
+
+
+def devices_table(devices: Sequence[DetectedDevice], *, title: str) -> Table:
+    """Return a row a device: lanes, peaks by format (the faster unit), bandwidth, ridge point."""
+    formats = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8")
+    shown = [f for f in formats if any(f in d.peaks_flop_per_s for d in devices)]
+    return Table(
+        name="devices",
+        title=title,
+        columns=(
+            Column("device", "left"),
+            Column("units"),
+            Column("lanes"),
+            *(Column(f"{name} FLOP/s") for name in shown),
+            Column("bandwidth"),
+            Column("fp32 ridge, FLOP/byte"),
+        ),
+        rows=tuple(
+            (
+                d.name,
+                f"{_number(d.units)} {d.unit_name}" if d.units else NOTHING,
+                _number(d.lanes),
+                *(_peak(d, name) for name in shown),
+                f"{d.bandwidth_bytes_per_s / 1e9:,.0f} GB/s" if d.bandwidth_bytes_per_s else NOTHING,
+                f"{d.ridge_point_flop_per_byte['fp32']:.1f}"
+                if "fp32" in d.ridge_point_flop_per_byte
+                else NOTHING,
+            )
+            for d in devices
+        ),
+    )
+
+
+def _peak(device: DetectedDevice, name: str) -> str:
+    rates = device.peaks_flop_per_s.get(name)
+    return format_si(max(rates.values())) if rates else NOTHING
+
+
+def _findings(result: DetectionResult) -> tuple[Paragraph, ...]:
+    return tuple(
+        Paragraph(f"not known: {finding.what} ({finding.why}); {finding.remedy}", "warning")
+        for finding in result.findings
+    )
+
+
+def _memory(memory: Mapping[str, Any]) -> str | None:
+    usable, total = memory.get("usable_bytes"), memory.get("total_bytes")
+    if not usable:
+        return None
+    limited = f" of {format_bytes(total)}" if total and total != usable else ""
+    return f"{format_bytes(usable)}{limited}"
+
+
+def _cache(cache: Mapping[str, Any]) -> str:
+    times = f"{cache['instances']} x " if cache.get("instances", 1) > 1 else ""
+    kind = {"data": "d", "instruction": "i"}.get(str(cache.get("kind", "")).lower(), "")
+    return f"L{cache['level']}{kind} {times}{format_bytes(cache['size_bytes'])}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def _or(value: object) -> str:
+    return NOTHING if value is None else str(value)
