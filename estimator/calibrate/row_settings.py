@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
 
-_FLAGS = re.compile(
-    r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|CONTAMINATED|DO NOT USE|anomal", re.IGNORECASE
-)
+_FLAGS = re.compile(r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|CONTAMINATED|ANOMAL|[Aa]nomal")
 _POLICIES = frozenset({"fp64", "fp32", "tf32", "fp16", "bf16", "amp", "amp-bf16", "fp8", "fp4"})
 _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mixed|\bbf16 \(cl")
 _NGC = re.compile(r"\b(1[7-9]|2\d)\.(?:0[1-9]|1[0-2])\b")
