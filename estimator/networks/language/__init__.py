@@ -1,0 +1,1 @@
+"""The network language: documents become network graphs."""

@@ -1,0 +1,323 @@
+"""Expansion: items become the nodes of a graph; repeats are unrolled, blocks filled in, names resolved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from estimator.networks.graph import Node, Reference
+from estimator.networks.language.arithmetic import shown
+from estimator.networks.language.binding import check_names
+from estimator.networks.language.evaluation import Evaluator
+from estimator.networks.language.items import (
+    BlockItem,
+    BrokenItem,
+    ChosenItem,
+    GroupItem,
+    LayerItem,
+    ParallelItem,
+    ResidualItem,
+    ReuseItem,
+)
+from estimator.networks.language.references import UNKNOWN, find_target, mentions_prev, resolve_sources
+from estimator.networks.language.reuse import copies
+from estimator.networks.language.scope import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from estimator.networks.language.binding import Binder
+    from estimator.networks.language.frame import Frame
+    from estimator.networks.language.items import Block, Common, Item
+    from estimator.networks.language.parse import Parser
+    from estimator.networks.language.problems import Problems
+    from estimator.networks.language.scope import Flow
+    from estimator.networks.language.terms import Term
+    from estimator.networks.language.tokens import Value
+
+MOST_LAYERS = 200_000
+DEEPEST = 48
+
+
+class Expander:
+    """Appends to ``nodes`` what items stand for, and returns what flows out of them."""
+
+    def __init__(
+        self,
+        blocks: Mapping[str, Block],
+        params: Mapping[str, Value],
+        *,
+        inputs: int,
+        parser: Parser,
+        binder: Binder,
+        problems: Problems,
+    ) -> None:
+        self.nodes: list[Node] = []
+        self._params = params
+        self._blocks = blocks
+        self._inputs = inputs
+        self._parser = parser
+        self._binder = binder
+        self._problems = problems
+        self._active: list[str] = []
+        self._chosen: dict[tuple[int, str], Item] = {}
+        self._evaluator = Evaluator(problems)
+
+    def run(self, items: Sequence[Item], frame: Frame, flow: Flow) -> Flow:
+        """Expand layers in a row."""
+        for item in items:
+            flow = self.item(item, frame, flow)
+        return flow
+
+    def item(self, item: Item, frame: Frame, flow: Flow) -> Flow:
+        """Expand one item."""
+        common = item.common
+        if common.repeat is not None:
+            return self._repeated(item, common.repeat, frame, flow)
+        if isinstance(item, ChosenItem):
+            item = self._choose(item, frame)
+            common = item.common
+        name = self._evaluator.name(common, frame.values)
+        path = frame.paths.take(name or common.label)
+        inputs = self._sources(common, frame, flow)
+        first = len(self.nodes)
+        outputs = self._body(item, frame, inputs, path)
+        if name is not None:
+            self._define(name, common, frame, self._target(item, outputs, first, inputs, path))
+        return outputs
+
+    def _target(self, item: Item, outputs: Flow, first: int, inputs: Flow, path: str) -> Target:
+        is_layer = isinstance(item, LayerItem | BrokenItem) or (
+            isinstance(item, ReuseItem) and len(self.nodes) == first + 1
+        )
+        return Target(outputs, first, len(self.nodes), inputs, path, is_layer=is_layer)
+
+    def _repeated(self, item: Item, repeat: Term, frame: Frame, flow: Flow) -> Flow:
+        """Expand an item several times, one after the other.
+
+        A name without an expression belongs to the whole; one with an expression to each repetition.
+        """
+        common = item.common
+        count = self._evaluator.repeats(repeat, frame.values)
+        has_own_names = common.name is not None and not common.name.is_constant
+        name = None if has_own_names else self._evaluator.name(common, frame.values)
+        path = "" if has_own_names else frame.paths.take(name or common.label)
+        entry, start = flow, len(self.nodes)
+        values = dict(frame.values)
+        for k in range(count):
+            values[common.var] = k
+            self._evaluator.step(common.at)
+            errors = len(self._problems)
+            inner = frame.iteration(values)
+            inputs = flow
+            if common.sources is not None and (k == 0 or mentions_prev(common.sources)):
+                inputs = resolve_sources(common.sources, inner, flow, self._problems)
+            entry = inputs if k == 0 else entry
+            first = len(self.nodes)
+            own_name = self._evaluator.name(common, values) if has_own_names else None
+            if has_own_names:
+                one = frame.paths.take(own_name or common.label)
+            else:  # a repeat that is true or false is a condition, and its layers need no number
+                one = path if isinstance(count, bool) else f"{path}.{k}"
+            flow = self._body(item, inner, inputs, one)
+            if own_name is not None:
+                self._define(own_name, common, frame, self._target(item, flow, first, inputs, one))
+            if len(self._problems) > errors:
+                break
+        if name is not None:
+            self._define(name, common, frame, Target(flow, start, len(self.nodes), entry, path))
+        return flow
+
+    def _body(self, item: Item, frame: Frame, inputs: Flow, path: str) -> Flow:
+        """Expand what an item contains. ``inputs`` flow into it; ``path`` is its own."""
+        self._evaluator.step(item.common.at)
+        if frame.depth > DEEPEST:
+            raise self._problems.stop(
+                f"containers and blocks nest deeper than {DEEPEST} levels", item.common.at
+            )
+        if isinstance(item, LayerItem):
+            return self._layer(item, frame, inputs, path)
+        return self._container(item, frame, inputs, path)
+
+    def _container(self, item: Item, frame: Frame, inputs: Flow, path: str) -> Flow:
+        flow = inputs or UNKNOWN
+        match item:
+            case ChosenItem():
+                flow = self._body(self._choose(item, frame), frame, inputs, path)
+            case BlockItem():
+                flow = self._block(item, frame, inputs, path)
+            case GroupItem():
+                flow = self.run(item.layers, self._inside(item.common, frame, path), inputs)
+            case ResidualItem():
+                flow = self._residual(item, frame, inputs, path)
+            case ParallelItem():
+                flow = self._parallel(item, frame, inputs, path)
+            case ReuseItem():
+                flow = self._reuse(item, frame, inputs, path)
+            case _:  # broken, and told so
+                pass
+        return flow
+
+    def _layer(self, item: LayerItem, frame: Frame, inputs: Flow, path: str) -> Flow:
+        common = item.common
+        layer = item.layer
+        if layer is None:
+            self._evaluator.step(common.at, sum(argument.term.scans for argument in item.arguments))
+            layer = self._binder.layer(item.cls, item.arguments, frame.values, common.at)
+            if layer is None:
+                return inputs or UNKNOWN
+        if not item.cls.example.shapes and common.sources is None:
+            inputs = ()  # a layer that makes its value: nothing flows into it
+        elif not inputs:
+            self._problems.add(f"nothing flows into {item.cls.type_name}", common.at, self._no_input_hint())
+            return UNKNOWN
+        if len(self.nodes) >= MOST_LAYERS:
+            raise self._problems.stop(f"more than {MOST_LAYERS:,} layers", common.at)
+        tied = None
+        if item.tie is not None:
+            tied = self._tied(item.tie, frame)
+        self.nodes.append(
+            Node(
+                path=path,
+                layer=layer,
+                inputs=inputs,
+                tied=tied,
+                trainable=self._evaluator.truth(common.trainable, frame.values, default=frame.trainable)
+                and frame.trainable,
+                training_only=self._evaluator.truth(common.training_only, frame.values, default=False)
+                or frame.training_only,
+                at=common.at,
+                places=item.places,
+            )
+        )
+        return (Reference(self._inputs + len(self.nodes) - 1),)
+
+    def _tied(self, tie: Term, frame: Frame) -> int | None:
+        target = find_target(tie, frame, self._problems)
+        if target is None:
+            return None
+        if not target.is_layer or target.last == target.first:
+            self._problems.add("only the weight of a single layer can be tied", tie.at)
+            return None
+        return target.first
+
+    def _block(self, item: BlockItem, frame: Frame, inputs: Flow, path: str) -> Flow:
+        block, at = self._blocks[item.block], item.common.at
+        if block.name in self._active:
+            self._problems.add(f"block {block.name} contains itself", at, "use repeat: for layers in a row")
+            return inputs or UNKNOWN
+        what = f"block {block.name}"
+        known = [parameter.name for parameter in block.parameters]
+        required = [parameter.name for parameter in block.parameters if parameter.default is None]
+        if not check_names(
+            what, item.arguments, known=known, required=required, at=at, problems=self._problems
+        ):
+            return inputs or UNKNOWN
+        given = {argument.name: argument.term for argument in item.arguments}
+        values = dict(self._params)
+        for parameter in block.parameters:
+            term = given.get(parameter.name)
+            if term is not None:
+                values[parameter.name] = self._evaluator.value(term, frame.values)
+            elif parameter.default is not None:
+                values[parameter.name] = self._evaluator.value(parameter.default, values)
+        inner = frame.block(values, path, inputs)
+        self._inherit(item.common, frame, inner)
+        self._active.append(block.name)
+        outputs = self.run(block.layers, inner, inputs)
+        self._active.pop()
+        return outputs
+
+    def _residual(self, item: ResidualItem, frame: Frame, inputs: Flow, path: str) -> Flow:
+        inner = self._inside(item.common, frame, path)
+        body = self.run(item.layers, inner, inputs)
+        beside = inputs
+        if item.shortcut:
+            shortcut = inner.inside(f"{path}.shortcut")
+            beside = self.run(item.shortcut, shortcut, inputs)
+        return self._layer(item.join, inner, (*body, *beside), inner.paths.take(item.join.common.label))
+
+    def _parallel(self, item: ParallelItem, frame: Frame, inputs: Flow, path: str) -> Flow:
+        inner = self._inside(item.common, frame, path)
+        outputs: list[Reference] = []
+        if item.count is None:
+            for k, branch in enumerate(item.branches):
+                outputs += self.run(branch, inner.inside(f"{path}.{k}"), inputs)
+        else:
+            values = dict(frame.values)
+            for k in range(self._evaluator.repeats(item.count, frame.values)):
+                values[item.common.var] = k
+                self._evaluator.step(item.common.at)
+                errors = len(self._problems)
+                one = inner.iteration(values).inside(f"{path}.{k}")
+                outputs += self.run(item.branches[0], one, inputs)
+                if len(self._problems) > errors:
+                    break
+        if item.merge is None or not outputs:
+            return tuple(outputs)
+        return self._layer(item.merge, inner, tuple(outputs), inner.paths.take(item.merge.common.label))
+
+    def _reuse(self, item: ReuseItem, frame: Frame, inputs: Flow, path: str) -> Flow:
+        target = find_target(item.target, frame, self._problems)
+        if target is None:
+            return inputs or UNKNOWN
+        if target.first == target.last:
+            self._problems.add("what is reused has no layers", item.target.at)
+            return inputs or UNKNOWN
+        if len(inputs) != len(target.entry):
+            text = f"the reused layers take {len(target.entry)} inputs, not {len(inputs)}"
+            self._problems.add(text, item.common.at)
+            return UNKNOWN
+        if len(self.nodes) + target.last - target.first > MOST_LAYERS:
+            raise self._problems.stop(f"more than {MOST_LAYERS:,} layers", item.common.at)
+        self._evaluator.step(item.common.at, target.last - target.first)
+        nodes, outputs = copies(target, self.nodes, self._inputs, inputs=inputs, path=path, at=item.common.at)
+        self.nodes += nodes
+        return outputs
+
+    def _choose(self, item: ChosenItem, frame: Frame) -> Item:
+        """Return the item whose type an expression gives."""
+        value = self._evaluator.value(item.type, frame.values)
+        if not isinstance(value, str):
+            if value is not None:
+                self._problems.add(
+                    f"'type' must be the name of a layer type, got {shown(value)}", item.type.at
+                )
+            return BrokenItem(common=item.common)
+        key = (id(item), value)
+        if key not in self._chosen:
+            self._chosen[key] = self._parser.named(
+                value, item.type.at, item.common.labelled(value), item.arguments, item.tie
+            )
+        return self._chosen[key]
+
+    def _inside(self, common: Common, frame: Frame, path: str) -> Frame:
+        inner = frame.inside(path)
+        self._inherit(common, frame, inner)
+        return inner
+
+    def _inherit(self, common: Common, frame: Frame, inner: Frame) -> None:
+        """Make trainable and training_only of a container hold for what is inside."""
+        if common.trainable is not None:
+            inner.trainable = frame.trainable and self._evaluator.truth(
+                common.trainable, frame.values, default=True
+            )
+        if common.training_only is not None:
+            inner.training_only = frame.training_only or self._evaluator.truth(
+                common.training_only, frame.values, default=False
+            )
+
+    def _sources(self, common: Common, frame: Frame, flow: Flow) -> Flow:
+        if common.sources is None:
+            return flow
+        return resolve_sources(common.sources, frame, flow, self._problems)
+
+    def _define(self, name: str, common: Common, frame: Frame, target: Target) -> None:
+        is_computed = common.name is not None and not common.name.is_constant
+        if not frame.scope.define(name, target, is_computed=is_computed):
+            at = common.name.at if common.name else common.at
+            self._problems.add(f"name {name!r} is used twice", at)
+
+    def _no_input_hint(self) -> str | None:
+        if self._inputs == 0:
+            return "the network has no 'inputs'"
+        return "the network has several inputs: say which with 'from'" if self._inputs > 1 else None
