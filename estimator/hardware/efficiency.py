@@ -77,7 +77,7 @@ class CpuRegime:
 
     ``compute`` is a share of the peak; ``memory`` of the bandwidth, for activations, and ``weights`` for
     parameters (None: the same); ``cycles`` the core clocks an element takes, divided by the cores unless
-    ``serial``; ``overlap`` takes the larger of traffic and cycles instead of both; ``overhead_s`` a launch.
+    ``serial``; ``overlap`` takes about the larger of traffic and cycles instead of both; ``overhead_s`` a launch.
     """
 
     compute: float = 0.6

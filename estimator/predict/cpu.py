@@ -33,10 +33,13 @@ def cpu_times(
     table: KernelTable, devices: Sequence[Device], software: Software, calibration: Calibration
 ) -> KernelTimes:
     """Return the time of each kernel of a table on each CPU, ``(K, D)``."""
-    regimes = [find_cpu_regime(calibration, category, software) for category in table.categories]
+    regimes = [
+        calibration.cpu.regimes[cpu_regime_key(calibration, category, software)]
+        for category in table.categories
+    ]
     factors = software_factors(calibration, software)
     pick = _RegimePicker(regimes, table.category)
-    slower = np.array([_time_factor(factors, category) for category in table.categories])[table.category]
+    slower = np.array([cpu_time_factor(factors, category) for category in table.categories])[table.category]
     peak = np.array([[cpu_peak(device, c.dtype) for device in devices] for c in table.categories])
     clocks = np.array([device.clock_hz for device in devices])
     cores = np.array([cpu_cores(device) for device in devices])
@@ -51,8 +54,10 @@ def cpu_times(
     lanes = np.where(pick("serial")[:, None] > 0, 1.0, cores)
     cycles_s = (table.elements * pick("cycles"))[:, None] / (clocks * lanes)
     overlap = pick("overlap")[:, None] > 0
-    busy_s = product_s + np.where(overlap, np.maximum(memory_s, cycles_s), memory_s + cycles_s)
-    busy_s = busy_s * slower[:, None] + _fault_s(table, calibration, factors)[:, None]
+    together = np.sqrt(np.sqrt(memory_s**4 + cycles_s**4))
+    busy_s = product_s + np.where(overlap, together, memory_s + cycles_s)
+    faults_s = large_pages(table, calibration, factors) * calibration.cpu.fault_s
+    busy_s = busy_s * slower[:, None] + faults_s[:, None]
 
     serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
     serial_s = table.serial_steps[:, None] * pick("step_s")[:, None] * np.ones(len(devices))
@@ -95,11 +100,11 @@ def cpu_bandwidth(device: Device, calibration: Calibration) -> float:
     return float((device.bandwidth_bytes_per_s**-4 + draw**-4) ** -0.25)
 
 
-def find_cpu_regime(calibration: Calibration, category: Category, software: Software) -> CpuRegime:
-    """Return the most specific efficiency there is: by kind, phase and layout."""
+def cpu_regime_key(calibration: Calibration, category: Category, software: Software) -> str:
+    """Return the name of the most specific efficiency there is: by kind, phase and layout."""
     for key in _keys(category, software.layout):
         if key in calibration.cpu.regimes:
-            return calibration.cpu.regimes[key]
+            return key
     raise InputError(f"the calibration holds no CPU efficiency for kernels of kind {category.kind!r}")
 
 
@@ -112,7 +117,8 @@ def _keys(category: Category, layout: str) -> Iterator[str]:
             yield name
 
 
-def _time_factor(factors: SoftwareFactors, category: Category) -> float:
+def cpu_time_factor(factors: SoftwareFactors, category: Category) -> float:
+    """Return what a framework does to the time of a class of operators."""
     return factors.cpu_kinds.get(category.kind.partition(".")[0], factors.cpu_kinds.get("all", 1.0))
 
 
@@ -125,15 +131,13 @@ def _scales(devices: Sequence[Device], calibration: Calibration) -> tuple[Floats
     )
 
 
-def _fault_s(table: KernelTable, calibration: Calibration, factors: SoftwareFactors) -> Floats:
-    """Seconds the system needs to map large outputs afresh in each step."""
+def large_pages(table: KernelTable, calibration: Calibration, factors: SoftwareFactors) -> Floats:
+    """Return the 4 KiB pages of each kernel's output that the system maps afresh in each step."""
     if factors.pools_memory:
         return np.zeros(len(table.category))
     writes = np.array([not c.kind.startswith(_KINDS_WITHOUT_OUTPUT) for c in table.categories])
-    large = writes[table.category] & (
-        table.bytes_written / np.maximum(table.launches, 1) >= calibration.cpu.fault_bytes
-    )
-    return np.where(large, table.bytes_written / _PAGE_BYTES * calibration.cpu.fault_s, 0.0)
+    large = table.bytes_written / np.maximum(table.launches, 1) >= calibration.cpu.fault_bytes
+    return np.where(writes[table.category] & large, table.bytes_written / _PAGE_BYTES, 0.0)
 
 
 class _RegimePicker:

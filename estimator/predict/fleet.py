@@ -74,6 +74,11 @@ def product_path(device: Device, dtype: DType) -> Path:
     return Path("matrix", matrix) if matrix > vector else Path("vector", vector)
 
 
+def path_of(device: Device, category: Category) -> Path:
+    """Return the units a class of kernels runs on; kernels of integers only move data."""
+    return product_path(device, category.dtype) if category.dtype.is_floating else Path("vector", 0.0)
+
+
 @dataclass(frozen=True)
 class Fleet:
     """GPUs under one software and calibration; columns are worked out once for each class of kernels."""
@@ -125,13 +130,12 @@ class Fleet:
         return columns[category]
 
     def _cell(self, device: Device, category: Category) -> tuple[float | int | bool, ...]:
-        path = product_path(device, category.dtype) if category.dtype.is_floating else Path("vector", 0.0)
-        regime = find_regime(self.calibration.gpu.regimes, category, path.name, self.software.layout)
+        path = path_of(device, category)
+        regimes = self.calibration.gpu.regimes
+        regime = regimes[regime_key(regimes, category, path.name, self.software.layout)]
         scales = scales_of(device, self.calibration)
         stem = category.kind.partition(".")[0]
-        time = self.factors.time * self.factors.kinds.get(
-            f"{stem}/{path.name}", self.factors.kinds.get(stem, 1.0)
-        )
+        time = self.factors.time * self.factors.kinds.get(stem, 1.0)
         compute = float(np.prod([s.compute * s.kinds.get(stem, 1.0) for s in scales])) / time
         memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
         compute *= sustained_share(device, self.calibration)
@@ -186,11 +190,11 @@ def sustained_share(device: Device, calibration: Calibration) -> float:
     return 1.0
 
 
-def find_regime(regimes: Mapping[str, Regime], category: Category, path: str, layout: Layout) -> Regime:
-    """Return the most specific efficiency there is: by kind, phase, path and layout."""
+def regime_key(regimes: Mapping[str, Regime], category: Category, path: str, layout: Layout) -> str:
+    """Return the name of the most specific efficiency there is: by kind, phase, path and layout."""
     for key in regime_keys(category, path, layout):
         if key in regimes:
-            return regimes[key]
+            return key
     raise InputError(f"the calibration holds no efficiency for kernels of kind {category.kind!r}")
 
 

@@ -43,12 +43,12 @@ class KernelTimes:
 def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
     """Return the time of each kernel of a table on each device of a fleet."""
     columns = [fleet.column(category) for category in table.categories]
-    pick = _Picker(columns, table.category)
-    work = _work_flops(table, fleet, pick)
+    pick = Picker(columns, table.category)
+    work = work_flops(table, fleet, pick)
     with np.errstate(divide="ignore", invalid="ignore"):
         depth = np.where(table.k[:, None] > 0, pick("depth") / table.k[:, None], 0.0)
         compute_s = np.where(work > 0, work * (1.0 + depth) / pick("compute"), 0.0)
-    memory_s = _traffic_s(table, fleet, pick("memory"))
+    memory_s = traffic_s(table, fleet, pick("memory"))
     busy_s = combine(compute_s, memory_s, pick("order"))
     if table.winograd.any():
         _take_winograd(table, work, pick, busy_s=busy_s, compute_s=compute_s, memory_s=memory_s)
@@ -77,7 +77,7 @@ def combine(compute_s: Floats, memory_s: Floats, order: Floats) -> Floats:
     return np.where(order == 1, result, np.where(order == 2, square, fourth))  # noqa: PLR2004  (p)
 
 
-class _Picker:
+class Picker:
     """Columns of all classes stacked, then taken by kernel."""
 
     def __init__(self, columns: list[Column], category: NDArray[np.intp]) -> None:
@@ -85,11 +85,12 @@ class _Picker:
         self._category = category
 
     def __call__(self, name: str) -> Floats:
+        """Return one column of the classes, ``(K, D)``."""
         stacked: Floats = np.stack([getattr(column, name) for column in self._columns]).astype(np.float64)
         return stacked[self._category]
 
 
-def _work_flops(table: KernelTable, fleet: Fleet, pick: _Picker) -> Floats:
+def work_flops(table: KernelTable, fleet: Fleet, pick: Picker) -> Floats:
     """FLOPs each kernel occupies each device for: by tiles for products, as counted for the rest."""
     work = np.repeat((table.flops + table.elementwise_flops)[:, None], len(fleet.devices), axis=1)
     kinds = np.array([_product_class(category.kind) for category in table.categories])[table.category]
@@ -117,7 +118,7 @@ def _product_class(kind: str) -> str:
     return "tiled" if kind.partition(".")[0] in {"gemm", "bmm", "conv"} else "flat"
 
 
-def _traffic_s(table: KernelTable, fleet: Fleet, rate: Floats) -> Floats:
+def traffic_s(table: KernelTable, fleet: Fleet, rate: Floats) -> Floats:
     """Seconds of memory traffic; what fits the last-level cache runs faster."""
     traffic = table.bytes[:, None]
     seconds = traffic / rate
@@ -132,7 +133,7 @@ def _traffic_s(table: KernelTable, fleet: Fleet, rate: Floats) -> Floats:
 def _take_winograd(
     table: KernelTable,
     work: Floats,
-    pick: _Picker,
+    pick: Picker,
     *,
     busy_s: Floats,
     compute_s: Floats,

@@ -87,6 +87,13 @@ class KernelTable:
         """Traffic in both directions, by kernel."""
         return self.bytes_read + self.bytes_written
 
+    def only(self, phases: Sequence[Phase]) -> KernelTable:
+        """Return the table with the kernels of other phases run no times."""
+        kept = np.isin(self.phase, [PHASES.index(phase) for phase in phases])
+        return replace(
+            self, runs=np.where(kept, self.runs, 0.0), calls=np.where(kept[self.kernel], self.calls, 0.0)
+        )
+
     def total(self, per_kernel: Floats) -> float:
         """Sum of a per-kernel figure over the step."""
         return float(self.runs @ per_kernel)

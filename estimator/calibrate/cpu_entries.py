@@ -1,0 +1,140 @@
+"""Observations on CPUs as entries of a fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.calibrate.parameters import NONE, Key
+from estimator.hardware.efficiency import Scale
+from estimator.predict.cpu import cpu_bandwidth, cpu_cores, cpu_peak, cpu_regime_key, large_pages
+from estimator.predict.factors import software_factors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from estimator.calibrate.design import Entries
+    from estimator.calibrate.observation import Observation
+    from estimator.calibrate.parameters import Parameters
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration, CpuRegime, SoftwareFactors
+    from estimator.predict.table import KernelTable
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.intp]
+
+_SHARE = {"low": 0.01, "high": 1.0}
+_CYCLES = {"low": 0.5, "high": 60.0}
+_SECONDS = {"low": 1e-7, "high": 500e-6}
+_SCALE = {"low": 0.3, "high": 2.5}
+_FACTOR = {"low": 0.15, "high": 6.0}
+_HELD = 5.0
+_HELD_GLOBALLY = 3.0
+
+
+class CpuEntries:
+    """Adds observations to a design, and names the coefficients they hang on."""
+
+    def __init__(
+        self, calibration: Calibration, parameters: Parameters, entries: Entries, scaled: Collection[str]
+    ) -> None:
+        """Start from the values of ``calibration``; ``scaled`` devices get scales of their own."""
+        self.start = calibration
+        self.parameters = parameters
+        self.entries = entries
+        self.scaled = scaled
+
+    def add(self, number: int, observation: Observation) -> tuple[float, int]:
+        """Add one observation; a CPU has no host, so return no launches and no index."""
+        table, device = observation.table, observation.device
+        keys = [cpu_regime_key(self.start, c, observation.software) for c in table.categories]
+        regimes = [self.start.cpu.regimes[key] for key in keys]
+        factors = software_factors(self.start, observation.software)
+        compute, memory = self._scales(device)
+        both = self._both(factors, observation)[table.category]
+        peak = np.array([cpu_peak(device, c.dtype) for c in table.categories])[table.category]
+        bandwidth = cpu_bandwidth(device, self.start)
+        cores = np.where(_by_kernel(regimes, "serial", table.category) > 0, 1.0, cpu_cores(device))
+        overlap = _by_kernel(regimes, "overlap", table.category) > 0
+
+        def index(name: str, bounds: dict[str, float]) -> Ints:
+            return np.array([
+                self._regime(key, regime, name, bounds) for key, regime in zip(keys, regimes, strict=True)
+            ])[table.category]  # fmt: skip
+
+        add = self.entries.add
+        add(number, table.runs, compute_s=np.where(_is_serial(table), 0.0, table.flops / peak), both=both,
+            compute=_join(index("compute", _SHARE), compute))  # fmt: skip
+        cycles = _by_kernel(regimes, "cycles", table.category) > 0
+        add(
+            number, table.runs, both=both, order=np.where(overlap, 4.0, 1.0),
+            compute_s=np.where(cycles, table.elements / (device.clock_hz * cores), 0.0),
+            memory_s=(table.bytes - table.weight_bytes) / bandwidth,
+            compute=index("cycles", _CYCLES)[:, None], memory=_join(index("memory", _SHARE), memory),
+        )  # fmt: skip
+        add(number, table.runs, memory_s=table.weight_bytes / bandwidth, both=both,
+            memory=_join(index("weights", _SHARE), memory))  # fmt: skip
+        for name, counts in (("overhead_s", table.launches), ("step_s", table.serial_steps)):
+            costs = _by_kernel(regimes, name, table.category) > 0
+            add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
+                compute=index(name, _SECONDS)[:, None])  # fmt: skip
+        self._system(number, observation, factors)
+        return 0.0, NONE
+
+    def _system(self, number: int, observation: Observation, factors: SoftwareFactors) -> None:
+        """Add page faults, and work that one core does alone."""
+        table = observation.table
+        index = self.parameters.add(
+            Key("cpu", "", "fault_s"), self.start.cpu.fault_s, hold=_HELD, low=0.3e-6, high=6e-6
+        )
+        pages = large_pages(table, self.start, factors)
+        same = np.full((len(pages), 1), index, dtype=np.intp)
+        self.entries.add(number, table.runs, compute_s=pages, compute=same)
+        work = np.where(_is_serial(table), table.flops + table.elementwise_flops, 0.0)
+        rate = observation.device.clock_hz * self.start.cpu.scalar_flop_per_cycle
+        self.entries.add(number, table.runs, compute_s=work / rate)
+
+    def _regime(self, key: str, regime: CpuRegime, name: str, bounds: dict[str, float]) -> int:
+        if name == "weights" and regime.weights is None:
+            name, bounds = "memory", _SHARE
+        value = float(getattr(regime, name))
+        return self.parameters.add(Key("cpu", key, name), value, hold=_HELD_GLOBALLY, **bounds)
+
+    def _scales(self, device: Device) -> tuple[list[int], list[int]]:
+        levels = [("architectures", device.architecture.id, self.start.architectures)]
+        if device.id in self.scaled:
+            levels.append(("devices", device.id, self.start.devices))
+        found: tuple[list[int], list[int]] = ([], [])
+        for part, entry, known in levels:
+            scale = known.get(entry, Scale())
+            for name, into in (("compute", found[0]), ("memory", found[1])):
+                value = float(getattr(scale, name))
+                into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
+        return found
+
+    def _both(self, factors: SoftwareFactors, observation: Observation) -> Ints:
+        release = self.start.software.index(factors)
+        rows = []
+        for category in observation.table.categories:
+            stem = category.kind.partition(".")[0]
+            name = stem if stem in factors.cpu_kinds else "all"
+            value = factors.cpu_kinds.get(name)
+            key = Key("cpu_kinds", f"{release}/{name}", "time")
+            rows.append(NONE if value is None else self.parameters.add(key, value, hold=_HELD, **_FACTOR))
+        return np.array(rows, dtype=np.intp)[:, None]
+
+
+def _is_serial(table: KernelTable) -> NDArray[np.bool_]:
+    flags: NDArray[np.bool_] = np.array([c.kind.startswith("serial") for c in table.categories])
+    return flags[table.category]
+
+
+def _by_kernel(regimes: list[CpuRegime], name: str, category: Ints) -> Floats:
+    return np.array([float(getattr(regime, name)) for regime in regimes])[category]
+
+
+def _join(own: Ints, shared: list[int]) -> Ints:
+    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])

@@ -1,0 +1,155 @@
+"""Measured steps to a calibration: one fit for public rows and for the user's own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from estimator.calibrate.cpu_entries import CpuEntries
+from estimator.calibrate.design import Design, Entries
+from estimator.calibrate.gpu_entries import GpuEntries
+from estimator.calibrate.parameters import Parameters
+from estimator.calibrate.solve import group_weights, solve
+from estimator.errors import InputError
+from estimator.hardware.architecture import DeviceKind
+from estimator.hardware.efficiency import Scale
+from estimator.provenance import Basis, Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from estimator.calibrate.observation import Observation
+    from estimator.hardware.efficiency import Calibration
+
+    Floats = NDArray[np.float64]
+
+_ROWS_FOR_A_SCALE, _NETWORKS_FOR_A_SCALE = 10, 2
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A calibration and what it leaves unexplained: ln(measured / predicted) of each observation."""
+
+    calibration: Calibration
+    residuals: Floats
+
+
+def fit(observations: Sequence[Observation], start: Calibration) -> Fit:
+    """Return the calibration that explains the observations best, beginning from ``start``.
+
+    A device gets scales of its own only from 10 rows on of at least 2 networks: two scales from one
+    network do not transfer to the next.
+    """
+    if not observations:
+        raise InputError("there is no measurement to calibrate from")
+    parameters, entries = Parameters(), Entries()
+    scaled = devices_with_scales(observations)
+    kinds: dict[DeviceKind, GpuEntries | CpuEntries] = {
+        DeviceKind.GPU: GpuEntries(start, parameters, entries, scaled),
+        DeviceKind.CPU: CpuEntries(start, parameters, entries, scaled),
+    }
+    hosts = [kinds[o.device.kind].add(i, o) for i, o in enumerate(observations)]
+    design = Design(
+        entries, len(observations), launches=np.array([launches for launches, _ in hosts]),
+        host=np.array([host for _, host in hosts], dtype=np.intp),
+    )  # fmt: skip
+    measured = np.log([o.seconds for o in observations])
+    weights = group_weights([f"{o.source}/{o.device.id}" for o in observations])
+    logs = solve(design, parameters, measured, weights)
+    predicted, _ = design.log_seconds(logs)
+    calibration = _apply(start, parameters, logs, observations)
+    return Fit(calibration=calibration, residuals=measured - predicted)
+
+
+def devices_with_scales(observations: Sequence[Observation]) -> frozenset[str]:
+    """Return the devices that have rows and networks enough for scales of their own."""
+    networks: dict[str, list[str]] = defaultdict(list)
+    for observation in observations:
+        networks[observation.device.id].append(observation.network)
+    return frozenset(
+        device for device, names in networks.items()
+        if len(names) >= _ROWS_FOR_A_SCALE and len(set(names)) >= _NETWORKS_FOR_A_SCALE
+    )  # fmt: skip
+
+
+def _apply(
+    start: Calibration, parameters: Parameters, logs: Floats, observations: Sequence[Observation]
+) -> Calibration:
+    """Return ``start`` with the fitted values in place, rounded so that they are the same everywhere."""
+    values = {
+        key: float(f"{Parameters.value(key, log):.{_DIGITS}g}")
+        for key, log in zip(parameters.keys, logs, strict=True)
+    }
+    changes: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for key, value in values.items():
+        changes[key.part][key.entry][key.name] = value
+    gpu, cpu = changes["gpu"], changes["cpu"]
+    power = changes["power"]
+    return replace(
+        start,
+        gpu=replace(
+            start.gpu,
+            **gpu.pop("", {}),
+            regimes=_changed(start.gpu.regimes, gpu),
+            power_classes=tuple(
+                replace(entry, **power.get(str(i), {})) for i, entry in enumerate(start.gpu.power_classes)
+            ),
+        ),
+        cpu=replace(start.cpu, **cpu.pop("", {}), regimes=_changed(start.cpu.regimes, cpu)),
+        vendors=_scales(start.vendors, changes["vendors"], _counts(observations, "vendor")),
+        architectures=_scales(
+            start.architectures, changes["architectures"], _counts(observations, "architecture")
+        ),
+        devices=_scales(start.devices, changes["devices"], _counts(observations, "device")),
+        software=_software(start, changes),
+    )
+
+
+def _changed(entries: Mapping[str, Any], changes: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    return {key: replace(entry, **changes.get(key, {})) for key, entry in entries.items()}
+
+
+def _counts(observations: Sequence[Observation], level: str) -> dict[str, list[str]]:
+    """Return the sources of the rows of each vendor, architecture or device."""
+    sources: dict[str, list[str]] = defaultdict(list)
+    for o in observations:
+        names = {
+            "vendor": o.device.vendor.lower(), "architecture": o.device.architecture.id, "device": o.device.id
+        }  # fmt: skip
+        sources[names[level]].append(o.source)
+    return sources
+
+
+def _scales(
+    known: Mapping[str, Scale], changes: Mapping[str, Mapping[str, float]], rows: Mapping[str, list[str]]
+) -> dict[str, Scale]:
+    result = dict(known)
+    for entry in sorted(set(changes) | set(rows)):
+        sources = rows.get(entry, [])
+        changed: Scale = replace(known.get(entry, Scale()), **dict[str, Any](changes.get(entry, {})))
+        basis = Provenance(", ".join(sorted(set(sources))), Basis.CALIBRATED)
+        result[entry] = replace(changed, rows=len(sources), provenance=basis)
+    return dict(sorted(result.items()))
+
+
+def _software(
+    start: Calibration, changes: Mapping[str, Mapping[str, Mapping[str, float]]]
+) -> tuple[Any, ...]:
+    result = []
+    for number, entry in enumerate(start.software):
+        own = dict(changes["software"].get(str(number), {}))
+        for part in ("kinds", "cpu_kinds"):
+            found = {
+                name.partition("/")[2]: values["time"]
+                for name, values in changes[part].items()
+                if name.partition("/")[0] == str(number)
+            }
+            own[part] = {**getattr(entry, part), **found}  # type: ignore[assignment]
+        result.append(replace(entry, **own))  # type: ignore[arg-type]
+    return tuple(result)

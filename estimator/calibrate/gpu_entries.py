@@ -1,0 +1,193 @@
+"""Observations on GPUs as entries of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.calibrate.parameters import NONE, Key
+from estimator.hardware.efficiency import Regime, Scale
+from estimator.predict.fleet import Fleet, path_of, regime_key, sustained_share
+from estimator.predict.gpu import Picker, traffic_s, work_flops
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from estimator.calibrate.design import Entries
+    from estimator.calibrate.observation import Observation
+    from estimator.calibrate.parameters import Parameters
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration
+
+    Ints = NDArray[np.intp]
+
+_SHARE = {"low": 0.004, "high": 1.15}
+_WINOGRAD = {"low": 0.5, "high": 2.4}
+_DEPTH = {"low": 1.0, "high": 600.0}
+_SCALE = {"low": 0.4, "high": 1.8}
+_FACTOR = {"low": 0.5, "high": 4.0}
+_HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level above
+_HELD_GLOBALLY = 2.0
+
+
+class GpuEntries:
+    """Adds observations to a design, and names the coefficients they hang on.
+
+    ``scaled`` are the devices that have rows enough for scales of their own.
+    """
+
+    def __init__(
+        self, calibration: Calibration, parameters: Parameters, entries: Entries, scaled: Collection[str]
+    ) -> None:
+        """Start from the values of ``calibration``."""
+        self.start = calibration
+        self.neutral = _neutral(calibration)
+        self.parameters = parameters
+        self.entries = entries
+        self.scaled = scaled
+
+    def add(self, number: int, observation: Observation) -> tuple[float, int]:
+        """Add one observation; return its launches and the index of its host's coefficient."""
+        table, device, software = observation.table, observation.device, observation.software
+        fleet = Fleet((device,), software, self.neutral)
+        pick = Picker([fleet.column(category) for category in table.categories], table.category)
+        work = work_flops(table, fleet, pick)[:, 0]
+        peak = pick("compute")[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            compute_s = np.where(work > 0, work / peak, 0.0)
+            inverse_k = np.where(table.k > 0, 1.0 / table.k, 0.0)
+        columns = [self._category(observation, i) for i in range(len(table.categories))]
+        shared_c, shared_m = self._scales(device)
+        release = self.start.software.index(fleet_factors(self.start, observation))
+        serial = np.array([c.kind.startswith("serial") for c in table.categories])[table.category]
+        compute_s = np.where(serial, 0.0, compute_s)
+        alone_s = (table.flops + table.elementwise_flops) / self.start.gpu.scalar_flop_per_s
+        self.entries.add(number, table.runs, compute_s=np.where(serial, alone_s, 0.0))
+
+        def by_kernel(field: int) -> Ints:
+            return np.array([column[field] for column in columns], dtype=np.intp)[table.category]
+
+        both = self._release(release, table.categories)[table.category]
+        memory_s = np.where(serial, 0.0, traffic_s(table, fleet, pick("memory"))[:, 0])
+        first = self.entries.add(
+            number, table.runs, compute_s=compute_s, memory_s=memory_s, inverse_k=inverse_k,
+            order=pick("order")[:, 0], compute=_join(by_kernel(0), shared_c),
+            memory=_join(by_kernel(1), shared_m), depth=by_kernel(2), both=both,
+        )  # fmt: skip
+        fast = np.flatnonzero(table.winograd & (pick("winograd_compute")[:, 0] > 0))
+        if len(fast):
+            c, m, d = (np.full(len(fast), i, dtype=np.intp) for i in self._regime("winograd"))
+            bandwidth = pick("winograd_memory")[fast, 0]
+            self.entries.add(
+                number, table.runs[fast], compute_s=compute_s[fast], memory_s=table.bytes[fast] / bandwidth,
+                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, shared_c),
+                memory=_join(m, shared_m), depth=d, both=both[fast], rival=first + fast,
+            )  # fmt: skip
+        self._launches(number, table.total(table.launches))
+        self._steps(number, observation)
+        host = self.parameters.add(
+            Key("software", str(release), "host_s"), self.start.software[release].host_s,
+            hold=_HELD, low=1e-6, high=60e-6,
+        )  # fmt: skip
+        return table.total(table.launches), host
+
+    def _category(self, observation: Observation, index: int) -> tuple[int, int, int]:
+        category = observation.table.categories[index]
+        path = path_of(observation.device, category)
+        layout = observation.software.layout
+        return self._regime(regime_key(self.start.gpu.regimes, category, path.name, layout))
+
+    def _regime(self, key: str) -> tuple[int, int, int]:
+        regime = self.start.gpu.regimes[key]
+        bounds = _WINOGRAD if key == "winograd" else _SHARE
+        add = self.parameters.add
+        return (
+            add(Key("gpu", key, "compute"), regime.compute, hold=_HELD_GLOBALLY, **bounds),
+            add(Key("gpu", key, "memory"), regime.memory, hold=_HELD_GLOBALLY, **_SHARE),
+            add(Key("gpu", key, "depth"), regime.depth, hold=_HELD_GLOBALLY, **_DEPTH),
+        )
+
+    def _scales(self, device: Device) -> tuple[list[int], list[int]]:
+        """Return the indices of all scales on a device's compute and memory speed."""
+        levels = [
+            ("vendors", device.vendor.lower(), self.start.vendors),
+            ("architectures", device.architecture.id, self.start.architectures),
+        ]
+        if device.id in self.scaled:
+            levels.append(("devices", device.id, self.start.devices))
+        found: tuple[list[int], list[int]] = ([], [])
+        for part, entry, known in levels:
+            scale = known.get(entry, Scale())
+            for name, value, into in (
+                ("compute", scale.compute, found[0]),
+                ("memory", scale.memory, found[1]),
+            ):
+                into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
+        share = sustained_share(device, self.start)
+        if share < 1:
+            number = [p.compute for p in self.start.gpu.power_classes].index(share)
+            found[0].append(
+                self.parameters.add(Key("power", str(number), "compute"), share, hold=_HELD, **_SCALE)
+            )
+        return found
+
+    def _release(self, number: int, categories: Sequence[object]) -> Ints:
+        """Return ``(categories, 2)`` indices of what framework and era do to each class of kernels."""
+        release = self.start.software[number]
+        whole = self.parameters.add(
+            Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
+        )
+        rows = []
+        for category in categories:
+            stem = category.kind.partition(".")[0]  # type: ignore[attr-defined]
+            factor = release.kinds.get(stem)
+            key = Key("kinds", f"{number}/{stem}", "time")
+            one = NONE if factor is None else self.parameters.add(key, factor, hold=_HELD, **_FACTOR)
+            rows.append((whole, one))
+        return np.array(rows, dtype=np.intp)
+
+    def _launches(self, number: int, launches: float) -> None:
+        index = self.parameters.add(
+            Key("gpu", "", "launch_s"), self.start.gpu.launch_s, hold=_HELD, low=1e-6, high=20e-6
+        )
+        self.entries.add(number, np.array([launches]), compute_s=np.ones(1), compute=np.array([[index]]))
+
+    def _steps(self, number: int, observation: Observation) -> None:
+        """Add what steps that wait for each other cost, where a class of kernels has such a cost."""
+        table = observation.table
+        for i, category in enumerate(table.categories):
+            path = path_of(observation.device, category)
+            key = regime_key(self.start.gpu.regimes, category, path.name, observation.software.layout)
+            step_s = self.start.gpu.regimes[key].step_s
+            if step_s <= 0:
+                continue
+            index = self.parameters.add(Key("gpu", key, "step_s"), step_s, hold=_HELD, low=1e-6, high=1e-4)
+            steps = float((table.runs * table.serial_steps)[table.category == i].sum())
+            self.entries.add(number, np.array([steps]), compute_s=np.ones(1), compute=np.array([[index]]))
+
+
+def fleet_factors(calibration: Calibration, observation: Observation) -> object:
+    """Return the entry of the software table that holds for an observation."""
+    from estimator.predict.factors import software_factors
+
+    return software_factors(calibration, observation.software)
+
+
+def _neutral(calibration: Calibration) -> Calibration:
+    """Return a calibration by which everything runs at its ceiling."""
+    regimes = {key: Regime(order=regime.order) for key, regime in calibration.gpu.regimes.items()}
+    return replace(
+        calibration,
+        gpu=replace(calibration.gpu, regimes=regimes, power_classes=()),
+        vendors={}, architectures={}, devices={},
+        software=tuple(replace(entry, time=1.0, kinds={}) for entry in calibration.software),
+    )  # fmt: skip
+
+
+def _join(own: Ints, shared: list[int]) -> Ints:
+    """Put the indices all entries share behind each entry's own."""
+    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])

@@ -1,0 +1,65 @@
+"""Robust, bounded least squares on logarithms of times, each unknown held to where it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from estimator.calibrate.design import Design
+    from estimator.calibrate.parameters import Parameters
+
+    Floats = NDArray[np.float64]
+
+_STEPS = 40
+_LONGEST_STEP = 0.5
+_CONVERGED = 1e-5
+_HUBER = 0.2  # beyond 20 % an error counts linearly
+
+
+def solve(design: Design, parameters: Parameters, log_measured: Floats, weights: Floats) -> Floats:
+    """Return the logarithms of speeds that fit best, by projected Gauss-Newton with Huber weights.
+
+    Minimises ``sum w huber(ln predicted - ln measured) + sum hold (x - start)^2 / 2`` within the bounds.
+    """
+    start, hold = np.array(parameters.start), np.array(parameters.hold)
+    low, high = np.array(parameters.low), np.array(parameters.high)
+    logs = start.copy()
+    best, damping = np.inf, 1e-3
+    kept = logs
+    for _ in range(_STEPS):
+        predicted, jacobian = design.log_seconds(logs)
+        error = predicted - log_measured
+        loss = float((weights * _huber(error)).sum() + (0.5 * hold * (logs - start) ** 2).sum())
+        if loss > best:
+            damping *= 8.0
+            logs = 0.5 * (kept + logs)
+            continue
+        if best - loss < _CONVERGED * max(1.0, loss):
+            return logs
+        best, kept, damping = loss, logs, max(1e-4, damping / 3.0)
+        robust = weights * np.minimum(1.0, _HUBER / np.maximum(np.abs(error), 1e-12))
+        gradient = jacobian.T @ (robust * error) + hold * (logs - start)
+        pinned = ((logs <= low) & (gradient > 0)) | ((logs >= high) & (gradient < 0))
+        matrix = jacobian.T @ (robust[:, None] * jacobian) + np.diag(hold)
+        matrix += damping * np.diag(np.diag(matrix))
+        free = np.flatnonzero(~pinned)
+        step = np.zeros_like(logs)
+        step[free] = -np.linalg.solve(matrix[np.ix_(free, free)], gradient[free])
+        logs = np.clip(logs + np.clip(step, -_LONGEST_STEP, _LONGEST_STEP), low, high)
+    return kept
+
+
+def _huber(error: Floats) -> Floats:
+    size = np.abs(error)
+    return np.where(size <= _HUBER, 0.5 * size**2, _HUBER * (size - 0.5 * _HUBER))
+
+
+def group_weights(groups: list[str]) -> Floats:
+    """Return weights by which a group of n rows counts as sqrt(n) rows, on average 1 a row."""
+    _, index, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    weights = 1.0 / np.sqrt(counts[index])
+    return np.asarray(weights / weights.mean(), dtype=np.float64)
