@@ -1,0 +1,41 @@
+# Everything a person runs here. Each target works alone, on a machine with only Python, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint fuzz catalogue bench clean
+
+run: $(VENV)/run.stamp  ## install, then the main job on this machine
+	$(BIN)/estimator detect
+	$(BIN)/estimator compare cifar10_cnn cpu "GTX 1080 Ti" "RTX 4090" A100-SXM-40GB
+
+test: $(VENV)/test.stamp lint  ## everything that must hold
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/test.stamp  ## style, types and the floors of the house
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fuzz: $(VENV)/test.stamp  ## the long fuzzing runs, for nights
+	$(BIN)/python -m pytest -n 2 -m nightly
+
+catalogue: $(VENV)/run.stamp  ## make the snapshot of the device profiles again
+	$(BIN)/python -m estimator.catalog.build
+
+bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
+	$(BIN)/python tests/bench/speed.py
+
+$(VENV)/run.stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/test.stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[lint,test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
