@@ -14,9 +14,13 @@ _BACKWARD = (Phase.DGRAD, Phase.WGRAD)
 
 
 def layers_result(workload: Workload, *, precision: str) -> LayersResult:
-    """Return the work of every layer of a workload, and the sums."""
+    """Return the work of every layer of a workload, and the sums.
+
+    The sum of forward FLOPs leaves out auxiliary heads, which only training runs; ``training_flops`` and
+    the backward pass have them.
+    """
     rows = tuple(_row(layer) for layer in workload.layers)
-    forward, backward = workload.forward_flops, workload.backward_flops
+    forward = sum(layer.forward_flops for layer in workload.layers if not layer.training_only)
     return LayersResult(
         network=workload.network,
         batch=workload.batch,
@@ -25,8 +29,8 @@ def layers_result(workload: Workload, *, precision: str) -> LayersResult:
         total=WorkTotal(
             parameters=workload.parameters,
             forward_flops=forward,
-            backward_flops=backward,
-            training_flops=forward + backward,
+            backward_flops=workload.backward_flops,
+            training_flops=workload.forward_flops + workload.backward_flops,
             macs=forward // 2,
             elementwise_flops=sum(row.elementwise_flops for row in rows),
             forward_bytes=sum(row.forward_bytes for row in rows),

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from estimator.errors import CombinedInputError, InputError
 from estimator.layers.base import LayerError, record
+from estimator.layers.strides import channels_last
 from estimator.layers.tape import Signature, Tensor
 from estimator.networks.footprint import Segments, footprint
 from estimator.networks.optimizers import update_kernels
 from estimator.networks.training import Checkpointing
+from estimator.software import Layout
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
 from estimator.workload.workload import Collective, LayerWork, Workload
@@ -78,12 +80,14 @@ def check(network: Network) -> None:
 def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor]]:
     """Record every node in order; storages become unique over the network."""
     setting = training.setting()
+    images_last = setting.software.layout is Layout.CHANNELS_LAST
     inputs = [
         Tensor(
             (training.batch, *i.shape),
             training.precision.weights if i.dtype.is_floating else i.dtype,
             requires_grad=False,
             storage=-1 - index,
+            strides=channels_last((training.batch, *i.shape)) if images_last else None,
         )
         for index, i in enumerate(network.inputs)
     ]
@@ -94,7 +98,8 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     frozen = replace(setting, trainable=False)
     for node in network.nodes:
         arguments = [_value(values, reference) for reference in node.inputs]
-        if any(argument is None for argument in arguments):
+        skipped = node.training_only and not training.training
+        if skipped or any(argument is None for argument in arguments):
             values.append(None)
             continue
         tensors = [argument for argument in arguments if argument is not None]
@@ -121,7 +126,9 @@ def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
     """Record one call; a LayerError gets the place of the argument it blames."""
     try:
         left = record(
-            node.layer, tuple(Signature(t.shape, t.dtype, t.requires_grad) for t in tensors), setting
+            node.layer,
+            tuple(Signature(t.shape, t.dtype, t.requires_grad, t.strides) for t in tensors),
+            setting,
         )
     except LayerError as error:
         at = node.places.get(error.argument or "", node.at)
@@ -144,7 +151,7 @@ def _placed(
     def place(storage: int) -> int:
         return tensors[-1 - storage].storage if storage < 0 else storages + storage
 
-    outputs = tuple(Tensor(t.shape, t.dtype, t.requires_grad, place(t.storage)) for t in left.outputs)
+    outputs = tuple(replace(t, storage=place(t.storage)) for t in left.outputs)
     saved = {place(storage): size for storage, size in left.saved}
     highest = max(
         [t.storage for t in left.outputs] + [storage for storage, _ in left.saved] + [0],
@@ -181,6 +188,7 @@ def _layers(
                 trainable_parameters=sum(prod(shape) for shape, trainable in weights if trainable),
                 saved_bytes=saved,
                 kernels=kernels,
+                training_only=call.node.training_only,
             )
         )
     return tuple(layers)
@@ -204,6 +212,8 @@ def _parameter_sizes(calls: list[_Call]) -> list[int]:
 
 def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kernel, ...]]:
     """Return, by call, the additions autograd makes where a value has several users."""
+    if len(calls) != len(network.nodes):
+        return {}  # inference without its losses: no gradients
     uses: dict[Reference, int] = {}
     for call in calls:
         for reference in call.node.inputs:

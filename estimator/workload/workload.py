@@ -16,7 +16,8 @@ class LayerWork:
     """One call of one layer: its kernels and what it leaves in memory for the backward pass.
 
     ``parameters`` counts a shared weight at its first call only; ``saved_bytes`` counts a tensor that two
-    layers save at the first of them only. ``output_shape`` is with the batch.
+    layers save at the first of them only. ``output_shape`` is with the batch. ``training_only`` marks
+    losses and auxiliary heads, which inference does not run.
     """
 
     path: str
@@ -26,6 +27,7 @@ class LayerWork:
     trainable_parameters: int
     saved_bytes: int
     kernels: tuple[Kernel, ...]
+    training_only: bool = False
 
     def flops(self, *phases: Phase) -> int:
         """Product FLOPs of the given phases."""
