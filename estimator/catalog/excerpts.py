@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import unicodedata
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from estimator.errors import CombinedInputError, InputError
+from estimator.errors import CombinedInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from estimator.errors import Location
+    from estimator.errors import InputError, Location
 
 _WIDEST = 100
 _BEFORE_CARET = 60
+_MOST_TEXTS = 16
+
+# The texts last read, by the name they have in messages: what an error shows a line of. An error can come
+# long after reading (a shape that does not fit), from floors that know places and no texts.
+_texts: dict[str, str] = {}
+
+
+def remember(file: str, text: str) -> None:
+    """Keep a text that was read, so that errors in it can be shown."""
+    _texts.pop(file, None)
+    _texts[file] = text
+    if len(_texts) > _MOST_TEXTS:
+        del _texts[next(iter(_texts))]
+
+
+def describe(error: InputError) -> str:
+    """Return each error's line, followed by the excerpt of its place where its text was read."""
+    errors = error.errors if isinstance(error, CombinedInputError) else (error,)
+    return "\n".join(_with_excerpt(one) for one in errors)
+
+
+def _with_excerpt(error: InputError) -> str:
+    text = _texts.get(error.at.file) if error.at else None
+    shown = excerpt(text, error.at) if text is not None and error.at else ""
+    return f"{error}\n{shown}" if shown else str(error)
 
 
 def excerpt(text: str, at: Location) -> str:
@@ -30,23 +52,3 @@ def excerpt(text: str, at: Location) -> str:
     before = line[first:column]
     width = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in before)
     return f"{number}{shown}\n{' ' * 5} | {' ' * width}^"
-
-
-@contextmanager
-def showing_excerpts(text: str, file: str) -> Iterator[None]:
-    """Add to each InputError about ``file`` that passes through, as a note, the excerpt of its place."""
-    try:
-        yield
-    except InputError as error:
-        for one in error.errors if isinstance(error, CombinedInputError) else (error,):
-            is_here = one.at is not None and one.at.file == file and not getattr(one, "__notes__", ())
-            shown = excerpt(text, one.at) if one.at is not None and is_here else ""
-            if shown:
-                one.add_note(shown)
-        raise
-
-
-def describe(error: InputError) -> str:
-    """Return each error's line followed by its excerpt, if it was given one."""
-    errors = error.errors if isinstance(error, CombinedInputError) else (error,)
-    return "\n".join("\n".join((str(one), *getattr(one, "__notes__", ()))) for one in errors)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from estimator.catalog.excerpts import describe, excerpt, showing_excerpts
+from estimator.catalog.excerpts import describe, excerpt, remember
 from estimator.catalog.yaml_reader import read_document
 from estimator.document import ListNode, MapNode, Scalar
 from estimator.errors import CombinedInputError, InputError, Location
@@ -180,8 +180,14 @@ def test_the_caret_keeps_its_column_behind_tabs_and_wide_characters() -> None:
     assert excerpt("\t層: 1", Location("n", 1, 5)).splitlines()[1] == "      |      ^"
 
 
-def test_errors_carry_their_excerpts_to_the_screen() -> None:
+def test_errors_are_shown_with_the_lines_of_the_texts_that_were_read() -> None:
     text = "a: 010\nb: 020\n"
-    with pytest.raises(InputError) as caught, showing_excerpts(text, "net.yaml"):
+    remember("net.yaml", text)
+    with pytest.raises(InputError) as caught:
         read_document(text, "net.yaml")
     assert describe(caught.value).splitlines()[1:3] == ["    1 | a: 010", "      |    ^"]
+
+
+def test_an_error_in_a_text_nobody_kept_is_shown_without_a_line() -> None:
+    error = InputError("bad", at=Location("elsewhere.yaml", 1, 1))
+    assert describe(error) == "elsewhere.yaml:1:1: bad"

@@ -195,9 +195,11 @@ class Expander:
         target = find_target(tie, frame, self._problems)
         if target is None:
             return None
-        if not target.is_layer or target.last == target.first:
+        if not target.is_layer:
             self._problems.add("only the weight of a single layer can be tied", tie.at)
             return None
+        if target.last == target.first and target.first == 0 and len(self._problems) == 0:
+            self._problems.add("an input has no weight", tie.at)
         return target.first
 
     def _block(self, item: BlockItem, frame: Frame, inputs: Flow, path: str) -> Flow:

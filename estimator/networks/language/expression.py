@@ -50,7 +50,7 @@ def compile_expression(text: str) -> Program:
     """Compile an expression. Raises ExpressionError.
 
     In order of strength: ``a if c else b``, or, and, not, comparisons, + -, * / // %, sign, ``list[i]`` and
-    calls of min, max, ceil, round, int, len.
+    calls of min, max, ceil, round, int, len; ``[1, 2]`` is a list.
     """
     return _Parser(text).program()
 
@@ -118,6 +118,9 @@ class _Parser:
             inner = self._parse(0)
             self._expect(")")
             return inner
+        if token.kind == "[":
+            self.position += 1
+            return self._list()
         if token.kind in ("-", "+"):
             self.position += 1
             return _signed(token.kind, self._parse(_STRENGTH["sign"]))
@@ -163,15 +166,24 @@ class _Parser:
         function, fewest, most = arithmetic.FUNCTIONS[name]
         self.scans += name in ("min", "max")
         self._expect("(")
-        arguments: list[Code] = []
-        while self._kind != ")":
-            arguments.append(self._parse(0))
-            if self._kind != ")":
-                self._expect(",")
-        self._expect(")")
+        arguments = self._items(")")
         if not fewest <= len(arguments) <= most:
             raise ExpressionError(f"{name} in {self.text!r} cannot take {len(arguments)} values")
         return lambda names: function(*(argument(names) for argument in arguments))
+
+    def _list(self) -> Code:
+        items = self._items("]")
+        return lambda names: tuple([item(names) for item in items])
+
+    def _items(self, end: str) -> list[Code]:
+        """Read values with commas between them up to ``end``."""
+        items: list[Code] = []
+        while self._kind != end:
+            items.append(self._parse(0))
+            if self._kind != end:
+                self._expect(",")
+        self._expect(end)
+        return items
 
 
 def _signed(sign: str, operand: Code) -> Code:

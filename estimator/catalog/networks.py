@@ -1,0 +1,101 @@
+"""Networks on disk: the zoo by name, a user's file by path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from estimator.catalog.store import bundled_root, override_roots, profile_files
+from estimator.catalog.text_files import read_text_file
+from estimator.catalog.yaml_reader import read_document
+from estimator.document import ListNode, Scalar
+from estimator.errors import InputError, suggestion
+from estimator.networks.language.read import read_network
+from estimator.networks.language.recipe import read_recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from estimator.catalog.text_files import SourceText
+    from estimator.document import Node
+    from estimator.networks.graph import Network
+    from estimator.networks.language.tokens import Value
+
+FOLDER = "networks"
+_SUFFIXES = (".yaml", ".yml")
+
+
+def zoo() -> dict[str, Path]:
+    """Return the files of all known networks by name; the user's own hide bundled ones."""
+    roots = (*override_roots(), bundled_root())
+    return {path.stem: path for root in reversed(roots) for path in profile_files(root, FOLDER)}
+
+
+def find_network(name: str) -> SourceText:
+    """Return the text of a network of the zoo (``resnet50``, ``ResNet-50``) or of a file (``net.yaml``).
+
+    Raises InputError when there is no such network or the file cannot be read.
+    """
+    known = zoo()
+    found = known.get(name) or _by_loose_name(known).get(_loose(name))
+    if found is not None and not _is_path(name):
+        return read_text_file(found)
+    if _is_path(name) or Path(name).is_file():
+        return read_text_file(name)
+    if not name.strip():
+        raise InputError("no network is named", hint="give a name of the zoo or a YAML file")
+    hint = suggestion(name, known) or "give a name of the zoo ('estimator networks list') or a YAML file"
+    raise InputError(f"unknown network {name!r}", hint=hint)
+
+
+def load_network(name: str, overrides: Iterable[str] = ()) -> Network:
+    """Find and read a network; ``overrides`` are ``name=value`` for its ``params:``."""
+    return parse_network(find_network(name), overrides)
+
+
+def parse_network(source: SourceText, overrides: Iterable[str] = ()) -> Network:
+    """Read a network from a text. Raises InputError, or CombinedInputError with all that is wrong."""
+    return read_network(read_document(source.text, source.file), overrides=parse_overrides(overrides))
+
+
+def load_recipe(path: str) -> Mapping[str, Any]:
+    """Read a recipe file: the fields of Training that it sets."""
+    source = read_text_file(path)
+    return read_recipe(read_document(source.text, source.file))
+
+
+def parse_overrides(texts: Iterable[str]) -> dict[str, Value]:
+    """Read ``seq=2048`` or ``widths=[64, 128]``; values are written as in YAML."""
+    values: dict[str, Value] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        name = name.strip()
+        if not separator or not name or not value.strip():
+            raise InputError(f"--set: cannot read {text!r}", hint="write name=value, such as seq=2048")
+        if name in values:
+            raise InputError(f"--set: {name!r} is given twice")
+        values[name] = _plain(read_document(value, f"--set {name}"), text)
+    return values
+
+
+def _plain(node: Node, text: str) -> Value:
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, ListNode):
+        return tuple(_plain(item, text) for item in node.items)
+    raise InputError(f"--set: cannot read {text!r}", hint="a value is a number, a word or a list")
+
+
+def _is_path(name: str) -> bool:
+    return name.lower().endswith(_SUFFIXES) or "/" in name or "\\" in name
+
+
+def _loose(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+def _by_loose_name(known: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the networks whose name differs from all others in more than case and punctuation."""
+    names = [_loose(name) for name in known]
+    return {_loose(name): path for name, path in known.items() if names.count(_loose(name)) == 1}
