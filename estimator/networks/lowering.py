@@ -19,6 +19,8 @@ from estimator.workload.kernel import Op, Phase
 from estimator.workload.workload import Collective, LayerWork, Workload
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from estimator.layers.tape import Record, Setting
     from estimator.networks.graph import Network, Node, Reference
     from estimator.networks.training import Training
@@ -93,11 +95,16 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     ]
     values: list[tuple[Tensor, ...] | None] = [(tensor,) for tensor in inputs]
     calls: list[_Call] = []
+    records: dict[int, Record] = {}
     errors: list[InputError] = []
     storages = 0
     frozen = replace(setting, trainable=False)
     for node in network.nodes:
-        arguments = [_value(values, reference) for reference in node.inputs]
+        try:
+            arguments = [_value(values, reference, node) for reference in node.inputs]
+        except InputError as error:
+            errors.append(error)
+            arguments = [None]
         skipped = node.training_only and not training.training
         if skipped or any(argument is None for argument in arguments):
             values.append(None)
@@ -105,10 +112,12 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
         tensors = [argument for argument in arguments if argument is not None]
         try:
             left = _recorded(node, tensors, setting if node.trainable else frozen)
+            _check_shared(node, left, records)
         except InputError as error:
             errors.append(error)
             values.append(None)
             continue
+        records[len(values) - len(inputs)] = left
         outputs, saved, storages = _placed(left, tensors, storages)
         values.append(outputs)
         calls.append(_Call(node, left, outputs, saved))
@@ -117,9 +126,34 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     return calls, inputs
 
 
-def _value(values: list[tuple[Tensor, ...] | None], reference: Reference) -> Tensor | None:
+def _value(values: list[tuple[Tensor, ...] | None], reference: Reference, node: Node) -> Tensor | None:
     outputs = values[reference.node]
+    if outputs is not None and reference.output >= len(outputs):
+        raise InputError(
+            f"there is no output {reference.output} to take: the layer named has {len(outputs)}",
+            at=node.at,
+            hint="the first output is .0",
+        )
     return None if outputs is None else outputs[reference.output]
+
+
+def _check_shared(node: Node, left: Record, records: Mapping[int, Record]) -> None:
+    """Raise InputError unless shared weights have the shapes they have where they were made."""
+    if node.shares is not None and node.shares in records:
+        first = records[node.shares]
+        for own, other in zip(left.weights, first.weights, strict=True):
+            if own.shape != other.shape:
+                text = f"reuse: {own.name} would be {list(own.shape)} and is {list(other.shape)}"
+                raise InputError(text, at=node.at)
+    if node.tied is not None and node.tied in records:
+        own_shape, tied_shape = _weight_shape(left), _weight_shape(records[node.tied])
+        if own_shape is None or own_shape != tied_shape:
+            text = f"tie: the weight is {own_shape} and the one named is {tied_shape}"
+            raise InputError(text.replace("None", "missing"), at=node.places.get("tie", node.at))
+
+
+def _weight_shape(left: Record) -> list[int] | None:
+    return next((list(weight.shape) for weight in left.weights if weight.name == "weight"), None)
 
 
 def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
