@@ -111,7 +111,7 @@ def _predict(
     groups: dict[str, list[int]] = {}
     for index, (case, answer) in enumerate(zip(cases, answers, strict=True)):
         if isinstance(answer, Prediction):
-            key = case.row.source_id if leave_out == "source_id" else getattr(answer, leave_out)
+            key = case.source_group if leave_out == "source_id" else getattr(answer, leave_out)
             groups.setdefault(key, []).append(index)
     for key, members in groups.items():
         blind = refit(leave_out, key)

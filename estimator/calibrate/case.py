@@ -67,6 +67,7 @@ class Case:
     trust: str
     usable: bool
     why_unusable: str | None
+    group: str = ""
     message_bytes: int | None = None
     assumptions: tuple[str, ...] = ()
 
@@ -74,6 +75,11 @@ class Case:
     def measured_s(self) -> float | None:
         """Seconds of the whole span, where the row states a time."""
         return self.measured.seconds
+
+    @property
+    def source_group(self) -> str:
+        """Name the origin of the row's table; tables of one origin are not independent."""
+        return self.group or self.row.source_id
 
     @property
     def accumulation(self) -> int | None:
@@ -130,13 +136,13 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
     trust = trust_of(row, tables)
     why = unusable(row, trust)
     software = software_of(row, precision, tables)
-    is_transformer = seq is not None and "d" in dict(network.params)
+    default = tables.sources.get(row.source_id, {}).get("optimizer") or _usual_optimizer(network, seq)
     return Case(
         row=row,
         network=network,
         micro_batch=micro,
         step_samples=total,
-        optimizer=optimizer_of(row, TRANSFORMER_OPTIMIZER if is_transformer else DEFAULT_OPTIMIZER),
+        optimizer=optimizer_of(row, default),
         count=count,
         nodes=_nodes(row, count),
         parallel=layout if stated or count == 1 or micro is not None else None,
@@ -150,8 +156,15 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         trust=trust,
         usable=why is None,
         why_unusable=why,
+        group=tables.sources.get(row.source_id, {}).get("group", ""),
         assumptions=tuple(filter(None, (guessed, assumed))),
     )
+
+
+def _usual_optimizer(network: NetworkRef, seq: int | None) -> str:
+    """Return what a network is usually trained with: Adam for transformers, else SGD with momentum."""
+    is_transformer = seq is not None and "d" in dict(network.params)
+    return TRANSFORMER_OPTIMIZER if is_transformer else DEFAULT_OPTIMIZER
 
 
 def _traced_name(network: NetworkRef, row: MeasuredRow) -> NetworkRef:

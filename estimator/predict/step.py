@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_BACKWARD = (Phase.DGRAD, Phase.WGRAD)
+_BACKWARD = (Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE)
 _ON_DEVICE = (Bound.COMPUTE, Bound.MEMORY, Bound.LAUNCH, Bound.SERIAL)
 _UNUSUAL = ("grouped", "depthwise.large", "custom", "recurrent", "scatter")
 _UNUSUAL_SHARE = 0.2
@@ -67,7 +67,7 @@ def estimate_step(
     times = kernel_times(table, device, software, calibration)
     parts, per_kernel = _parts(times), times.total_s[:, 0]
     device_s = table.total(per_kernel)
-    host_s = _host_excess_s(table, device, device_s, software, calibration)
+    host_s = host_excess_s(table, device, device_s, software, calibration)
     alone_s = device_s + host_s
     exchange = sum(exchange_s(c.kind, c.bytes, system, buckets=c.buckets) for c in workload.collectives)
     _, exposed_s = data_parallel_s(
@@ -79,15 +79,15 @@ def estimate_step(
     seconds = {bound: table.total(parts[bound]) for bound in _ON_DEVICE}
     expected = alone_s + exposed_s + data_s
     return StepEstimate(
-        time=_range(
-            expected, _is_unusual(table, per_kernel), device,
+        time=range_of(
+            expected, is_unusual(table, per_kernel), device,
             policy=policy, calibration=calibration, coverage=coverage, measured_here=measured_here,
         ),
         samples=workload.batch * workload.repeats * system.count,
         mfu=_mfu(workload, device, policy, expected),
         phases=PhaseTimes(
             forward_s=by_phase[Phase.FORWARD],
-            backward_s=by_phase[Phase.DGRAD] + by_phase[Phase.WGRAD],
+            backward_s=sum(by_phase[phase] for phase in _BACKWARD),
             optimizer_s=by_phase[Phase.OPTIMIZER],
             communication_s=exposed_s,
             data_s=by_phase[Phase.DATA] + data_s,
@@ -114,10 +114,10 @@ def _parts(times: KernelTimes) -> dict[Bound, Floats]:
     }
 
 
-def _host_excess_s(
+def host_excess_s(
     table: KernelTable, device: Device, device_s: float, software: Software, calibration: Calibration
 ) -> float:
-    """Seconds a GPU waits for its host to issue kernels."""
+    """Return the seconds a GPU waits for its host to issue kernels."""
     if device.kind is DeviceKind.CPU:
         return 0.0
     host_s = table.total(table.launches) * software_factors(calibration, software).host_s
@@ -137,14 +137,14 @@ def _data_excess_s(step_s: float, workload: Workload, input_samples_per_s: float
     return float(with_host(step_s, workload.batch * workload.repeats / input_samples_per_s)) - step_s
 
 
-def _is_unusual(table: KernelTable, per_kernel: Floats) -> bool:
-    """Whether much of the time goes to kernels whose speed is hard to tell."""
+def is_unusual(table: KernelTable, per_kernel: Floats) -> bool:
+    """Tell whether much of the time goes to kernels whose speed is hard to tell."""
     unusual = np.array([category.kind.startswith(_UNUSUAL) for category in table.categories])
     total = table.total(per_kernel)
     return table.total(np.where(unusual[table.category], per_kernel, 0.0)) > _UNUSUAL_SHARE * total
 
 
-def _range(
+def range_of(
     expected_s: float,
     unusual: bool,  # noqa: FBT001  (a stratum of the table of spreads)
     device: Device,
@@ -154,6 +154,7 @@ def _range(
     coverage: float,
     measured_here: bool,
 ) -> TimeRange:
+    """Return the range of a time on a device, as wide as what its calibration rests on asks for."""
     tier = tier_of(device, calibration, measured_here=measured_here)
     keys = spread_keys(tier, kind=device.kind.value, precision=policy.name, unusual=unusual)
     spread = find_spread(calibration.spreads, keys)

@@ -1,0 +1,97 @@
+"""From a measured row's hardware columns to a system of devices and links."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from estimator.app.systems import named_system
+from estimator.catalog.calibration import load_interconnects
+from estimator.catalog.lookup import resolve_device
+from estimator.errors import InputError
+from estimator.hardware.system import System
+
+if TYPE_CHECKING:
+    from estimator.calibrate.case import Case
+    from estimator.calibrate.row_aliases import AliasTables
+    from estimator.hardware.system import Interconnect
+
+_PORTS = re.compile(r"(\d+) ?x ?(\d+) ?Gb", re.IGNORECASE)
+_RATE = re.compile(r"(?<![\d.])(\d+) ?(?:Gbps|Gb/s|Gb\b|Gbit)", re.IGNORECASE)
+_NETWORKS = ((300, "infiniband-ndr", 400), (150, "infiniband-hdr", 200), (50, "infiniband-edr", 100),
+             (20, "ethernet-25g", 25), (5, "ethernet-10g", 10))  # fmt: skip
+_USUAL_PORTS = ((2022, "infiniband-ndr", 8), (2020, "infiniband-hdr", 8), (2016, "infiniband-edr", 4))
+_LOOSE = "ethernet-10g"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSystem:
+    """A system, and what was taken for granted of it."""
+
+    system: System
+    assumptions: tuple[str, ...] = ()
+
+
+def system_of(case: Case, tables: AliasTables) -> CaseSystem:
+    """Return the devices and links of a case; raises InputError for an unknown device."""
+    text = case.row.interconnect
+    line = tables.search("links", text) if text else None
+    link = (line["within"] if line else "") or None
+    return _system(case.row.device, case.count, case.nodes, link, text)
+
+
+@lru_cache(maxsize=4096)
+def _system(label: str, count: int, nodes: int, link: str | None, text: str) -> CaseSystem:
+    if count == 1:
+        found = resolve_device(label)
+        return CaseSystem(
+            system=System(device=found.device),
+            assumptions=tuple(f"{a.what}: {a.value}" for a in found.assumptions),
+        )
+    named = named_system(label, count=count, link=link)
+    said = tuple(f"{each.what}: {each.value}" for each in named.assumptions)
+    if nodes == 1:
+        return CaseSystem(system=named.system, assumptions=said)
+    between, guessed = _between(text, named.system.device.released)
+    nodes = nodes if count % nodes == 0 else _dividing(count, nodes)
+    return CaseSystem(
+        system=replace(named.system, nodes=nodes, between=between),
+        assumptions=(*said, f"network between hosts: {between.name}") if guessed else said,
+    )
+
+
+def _dividing(count: int, nodes: int) -> int:
+    """Return the fewest nodes from ``nodes`` up that hold equal numbers of devices."""
+    return next(n for n in range(nodes, count + 1) if count % n == 0)
+
+
+def _between(text: str, released: str | int | None) -> tuple[Interconnect, bool]:
+    """Return the network between hosts: by the rates that the row states, else what such hosts have."""
+    links = load_interconnects()
+    network = text.split("+", 1)[-1].split("net:", 1)[-1]
+    if "cloud Ethernet" in text:
+        return links[_LOOSE], False
+    if found := _PORTS.search(network):
+        return _ports(links, float(found[2]), float(found[1])), False
+    if found := _RATE.search(network):
+        return _ports(links, float(found[1]), 1.0), False
+    year = int(str(released)[:4]) if released else 0
+    for since, name, ports in _USUAL_PORTS:
+        if year >= since:
+            return _scaled(links[name], ports), True
+    return links[_LOOSE], True
+
+
+def _ports(links: dict[str, Interconnect], rate_gbit: float, count: float) -> Interconnect:
+    """Return ``count`` ports of a rate; rates between the known ones scale the next lower link."""
+    for least, name, nominal in _NETWORKS:
+        if rate_gbit >= least:
+            return _scaled(links[name], count * rate_gbit / nominal)
+    raise InputError(f"a network of {rate_gbit:g} Gbit/s is not known")
+
+
+def _scaled(link: Interconnect, factor: float) -> Interconnect:
+    name = link.name if factor == 1 else f"{factor:g} x {link.name}"
+    return replace(link, name=name, bus_bytes_per_s=link.bus_bytes_per_s * factor)
