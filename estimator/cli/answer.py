@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,10 +40,10 @@ def predictions_for(
     """
     from estimator.app.prediction import predict_named
     from estimator.app.request import training_of
+    from estimator.app.source import open_network
     from estimator.catalog.calibration import load_calibration
-    from estimator.cli.source import open_network
 
-    described = open_network(request.network, request.overrides)
+    described = open_network(request.network, request.overrides, sys.stdin.buffer)
     training = training_of(request, described.training)
     systems = _systems(request, specs, root, every=every)
     predictions, refused = predict_named(described.network, request, training, systems, load_calibration())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from estimator.cli import options as o
 from estimator.cli.guard import guarded
 
@@ -21,14 +23,14 @@ def layers(
     estimator layers resnet50 --batch 64
     """
     from estimator.app.request import Request, training_of
+    from estimator.app.source import open_network
     from estimator.app.work import layers_result
     from estimator.cli.output import emit
-    from estimator.cli.source import open_network
     from estimator.networks.lowering import lower
     from estimator.report.screens.work import layers_screen
 
     request = Request(network=network, batch=batch, precision=precision, attention=attention)
-    described = open_network(request.network, tuple(set_ or ()))
+    described = open_network(request.network, tuple(set_ or ()), sys.stdin.buffer)
     training = training_of(request, described.training)
     result = layers_result(lower(described.network, training), precision=training.precision.name)
     emit(result, lambda: layers_screen(result), format_name=format_name, output=output)
