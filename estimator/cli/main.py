@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import compare, detect, devices, layers, predict
+from estimator.cli import compare, detect, devices, layers, networks, predict
 
 app = typer.Typer(
     name="estimator",
@@ -22,6 +22,7 @@ app.command("layers")(layers.layers)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)
 app.add_typer(devices.app, name="devices")
+app.add_typer(networks.app, name="networks")
 
 
 def _show_version(wanted: bool) -> None:

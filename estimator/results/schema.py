@@ -12,11 +12,13 @@ from estimator import provenance
 from estimator.results import devices, prediction
 from estimator.results.detection import DetectionResult
 from estimator.results.devices import DeviceListResult, DeviceResult
+from estimator.results.networks import NetworkCheckResult, NetworkListResult
 from estimator.results.prediction import ComparisonResult, PredictionResult
 from estimator.results.work import LayersResult
 
 RESULTS = (
     DetectionResult, LayersResult, PredictionResult, ComparisonResult, DeviceListResult, DeviceResult,
+    NetworkListResult, NetworkCheckResult,
 )  # fmt: skip
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _BASIC = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

@@ -1,0 +1,47 @@
+"""The use cases of ``estimator networks``: list the zoo, check a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from estimator.catalog.networks import load_network, zoo
+from estimator.layers.library import load_library
+from estimator.networks.lowering import lower
+from estimator.networks.training import Training
+from estimator.results.networks import NetworkCheckResult, NetworkListResult, NetworkRow
+
+if TYPE_CHECKING:
+    from estimator.networks.graph import Network
+    from estimator.workload.workload import Workload
+
+_ONE_SAMPLE = Training(batch=1, training=False)
+
+
+def list_networks(family: str | None = None) -> NetworkListResult:
+    """Return the zoo, counted: alphabetical, of one family where one is named."""
+    load_library()
+    networks = [load_network(name) for name in sorted(zoo())]
+    return NetworkListResult(
+        networks=tuple(_row(n, lower(n, _ONE_SAMPLE)) for n in networks if family in (None, n.family))
+    )
+
+
+def check_network(network: Network) -> NetworkCheckResult:
+    """Return what a network holds; raises InputError with all that is wrong with it."""
+    trained = lower(network, Training(batch=2))
+    return NetworkCheckResult(
+        network=_row(network, lower(network, _ONE_SAMPLE)),
+        layers=len(trained.layers),
+        custom_layers=trained.custom_layers,
+    )
+
+
+def _row(network: Network, workload: Workload) -> NetworkRow:
+    return NetworkRow(
+        name=network.name,
+        family=network.family,
+        parameters=workload.parameters,
+        forward_flops=workload.forward_flops,
+        input=", ".join(f"{i.name} {list(i.shape)} {i.dtype}" for i in network.inputs),
+        source=network.source,
+    )

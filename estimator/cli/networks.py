@@ -1,0 +1,84 @@
+"""``estimator networks``: which networks are known, and what a file describes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from estimator.cli import options as o
+from estimator.cli.guard import guarded
+
+app = typer.Typer(no_args_is_help=True, help="List the zoo, show a network's YAML, check a file of your own.")
+
+
+@app.command("list")
+@guarded
+def list_(
+    family: Annotated[str | None, typer.Option("--family", help="only this family, e.g. resnet")] = None,
+    format_name: o.FormatName = None,
+    output: o.Output = None,
+) -> None:
+    """List the networks of the zoo with their parameters and FLOPs.
+
+    estimator networks list --family resnet
+    """
+    from estimator.app.networks import list_networks
+    from estimator.cli.output import emit
+    from estimator.report.screens.networks import list_screen
+
+    result = list_networks(family)
+    emit(result, lambda: list_screen(result), format_name=format_name, output=output)
+
+
+@app.command("show")
+@guarded
+def show(network: o.Network) -> None:
+    """Print a network's YAML, to read or to start your own from.
+
+    estimator networks show gpt2 > mine.yaml
+    """
+    from estimator.catalog.networks import find_network
+    from estimator.cli.output import write
+
+    write(sys.stdout, find_network(network).text)
+
+
+@app.command("check")
+@guarded
+def check(
+    network: o.Network,
+    set_: o.Set = None,
+    format_name: o.FormatName = None,
+    output: o.Output = None,
+) -> None:
+    """Check a file: every error with its place, or what was understood.
+
+    estimator networks check mine.yaml
+    """
+    from estimator.app.networks import check_network
+    from estimator.app.source import open_network
+    from estimator.cli.output import emit
+    from estimator.report.screens.networks import check_screen
+
+    described = open_network(network, tuple(set_ or ()), sys.stdin.buffer)
+    result = check_network(described.network)
+    emit(result, lambda: check_screen(result), format_name=format_name, output=output)
+
+
+@app.command("schema")
+@guarded
+def schema() -> None:
+    """Print the JSON Schema of network files, for editors that complete and check YAML.
+
+    estimator networks schema > network.schema.json
+    """
+    import json
+
+    from estimator.cli.output import write
+    from estimator.layers.library import load_library
+    from estimator.networks.language.schema import network_schema
+
+    load_library()
+    write(sys.stdout, json.dumps(network_schema(), indent=2) + "\n")
