@@ -184,8 +184,8 @@ class MultiheadAttention(Layer):
         for group, source in sources.items():
             sizes = [heads[name] * depth for name in group]
             prefix = "in_proj" if group == "qkv" else f"{group}_proj"
-            weight = tape.weight(f"{prefix}.weight", (sum(sizes), source.shape[-1]))
-            bias = tape.weight(f"{prefix}.bias", (sum(sizes),)) if self.bias else None
+            weight = tape.weight(f"{prefix}_weight", (sum(sizes), source.shape[-1]))
+            bias = tape.weight(f"{prefix}_bias", (sum(sizes),)) if self.bias else None
             y = linear(tape, source, weight, bias)
             parts = split_copied(tape, y, sizes) if self.style == "torch" else split(tape, y, 2, sizes)
             projected += [
