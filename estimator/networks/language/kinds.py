@@ -28,6 +28,11 @@ class RefusedError(ValueError):
         self.is_near = is_near
 
 
+def or_expression(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value that may also be computed (``$defs/expression`` of the document)."""
+    return {"anyOf": [schema, {"$ref": "#/$defs/expression"}]}
+
+
 class Kind(ABC):
     """One kind of value: what it is called, what it accepts, how a JSON Schema says it."""
 
@@ -207,7 +212,7 @@ class Items(Kind):
     def schema(self) -> dict[str, Any]:
         """Give an array."""
         size = {"minItems": self.count, "maxItems": self.count} if self.count else {}
-        return {"type": "array", "items": self.item.schema(), **size}
+        return {"type": "array", "items": or_expression(self.item.schema()), **size}
 
 
 @dataclass(frozen=True)
