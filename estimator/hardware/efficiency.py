@@ -77,7 +77,7 @@ class CpuRegime:
 
     ``compute`` is a share of the peak; ``memory`` of the bandwidth, for activations, and ``weights`` for
     parameters (None: the same); ``cycles`` the core clocks an element takes, divided by the cores unless
-    ``serial``; ``overlap`` takes about the larger of traffic and cycles instead of both; ``overhead_s`` a launch.
+    ``serial``; ``overlap`` takes about the larger of traffic and cycles, not both; ``overhead_s`` a launch.
     """
 
     compute: float = 0.6
@@ -141,7 +141,12 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Everything the cost model knows beside datasheets."""
+    """Everything the cost model knows beside datasheets.
+
+    Data parallel: ``exposure`` is the share of an exchange that stays visible, ``straggler`` how much
+    longer a step takes with each doubling of the devices. With sharded weights an exchange hides behind
+    ``hidden_share`` of the passes, but ``least_exposed`` of it never does.
+    """
 
     gpu: GpuEfficiency
     cpu: CpuEfficiency
@@ -152,3 +157,5 @@ class Calibration:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     exposure: float = 0.5
     straggler: float = 0.008
+    hidden_share: float = 0.72
+    least_exposed: float = 0.1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_COMMUNICATION = ("exposure", "straggler", "hidden_share", "least_exposed")
 _PROVENANCE = ("source", "basis", "note")
 
 
@@ -63,7 +64,7 @@ def coefficients_to_mapping(calibration: Calibration) -> dict[str, Any]:
     data: dict[str, Any] = _plain(calibration)
     for spread in data.get("spreads", {}).values():
         del spread["tier"]
-    communication = {"exposure": calibration.exposure, "straggler": calibration.straggler}
+    communication = {name: getattr(calibration, name) for name in _COMMUNICATION}
     return {key: value for key, value in data.items() if key not in communication} | {
         "communication": communication
     }

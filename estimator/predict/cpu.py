@@ -11,6 +11,7 @@ from estimator.precision import DType
 from estimator.predict.factors import software_factors
 from estimator.predict.fleet import scales_of
 from estimator.predict.gpu import KernelTimes
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _PAGE_BYTES = 4096
+_FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 _KINDS_WITHOUT_OUTPUT = ("optimizer", "serial")
 _WIDER = {DType.TF32: DType.FP32, DType.FP16: DType.FP32, DType.BF16: DType.FP32, DType.FP8: DType.FP32}
 
@@ -110,7 +112,7 @@ def cpu_regime_key(calibration: Calibration, category: Category, software: Softw
 
 def _keys(category: Category, layout: str) -> Iterator[str]:
     stem = category.kind.partition(".")[0]
-    direction = "forward" if category.phase == "forward" else "backward"
+    direction = "forward" if category.phase in _FORWARD else "backward"
     for kind in dict.fromkeys((category.kind, stem)):
         for name in (f"{kind}@{direction}", kind):
             yield f"{name}/{layout}"

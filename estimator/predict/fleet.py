@@ -13,6 +13,7 @@ from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Scale
 from estimator.precision import DType
 from estimator.predict.factors import software_factors
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HALF = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
 _NO_SCALE = Scale()
+_FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
 
 class Column(NamedTuple):
@@ -201,7 +203,7 @@ def regime_key(regimes: Mapping[str, Regime], category: Category, path: str, lay
 def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:
     """Give the names an efficiency may stand under, most specific first."""
     stem = category.kind.partition(".")[0]
-    direction = "forward" if category.phase == "forward" else "backward"
+    direction = "forward" if category.phase in _FORWARD else "backward"
     for kind in dict.fromkeys((category.kind, stem)):
         for name in (f"{kind}@{direction}", kind):
             yield f"{name}/{path}/{layout}"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BACKWARD = (Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE)
-_ON_DEVICE = (Bound.COMPUTE, Bound.MEMORY, Bound.LAUNCH, Bound.SERIAL)
+ON_DEVICE = (Bound.COMPUTE, Bound.MEMORY, Bound.LAUNCH, Bound.SERIAL)
 _UNUSUAL = ("grouped", "depthwise.large", "custom", "recurrent", "scatter")
 _UNUSUAL_SHARE = 0.2
 
@@ -65,7 +65,7 @@ def estimate_step(
     table = build_table(workload)
     device = system.device
     times = kernel_times(table, device, software, calibration)
-    parts, per_kernel = _parts(times), times.total_s[:, 0]
+    parts, per_kernel = bound_parts(times), times.total_s[:, 0]
     device_s = table.total(per_kernel)
     host_s = host_excess_s(table, device, device_s, software, calibration)
     alone_s = device_s + host_s
@@ -74,9 +74,9 @@ def estimate_step(
         alone_s, exchange, system.count, exposure=calibration.exposure, straggler=calibration.straggler
     )
     data_s = _data_excess_s(alone_s + exposed_s, workload, input_samples_per_s)
-    host_by_kernel = _share_of_launches(table) * host_s
-    by_phase = dict(zip(PHASES, table.by_phase(per_kernel + host_by_kernel), strict=True))
-    seconds = {bound: table.total(parts[bound]) for bound in _ON_DEVICE}
+    host_by_kernel = share_of_launches(table) * host_s
+    forward_s, backward_s, optimizer_s, copies_s = phase_seconds(table, per_kernel + host_by_kernel)
+    seconds = {bound: table.total(parts[bound]) for bound in ON_DEVICE}
     expected = alone_s + exposed_s + data_s
     return StepEstimate(
         time=range_of(
@@ -84,26 +84,26 @@ def estimate_step(
             policy=policy, calibration=calibration, coverage=coverage, measured_here=measured_here,
         ),
         samples=workload.batch * workload.repeats * system.count,
-        mfu=_mfu(workload, device, policy, expected),
+        mfu=model_flop_share(workload, device, policy, expected),
         phases=PhaseTimes(
-            forward_s=by_phase[Phase.FORWARD],
-            backward_s=sum(by_phase[phase] for phase in _BACKWARD),
-            optimizer_s=by_phase[Phase.OPTIMIZER],
+            forward_s=forward_s,
+            backward_s=backward_s,
+            optimizer_s=optimizer_s,
             communication_s=exposed_s,
-            data_s=by_phase[Phase.DATA] + data_s,
+            data_s=copies_s + data_s,
         ),
         bounds=BoundTimes(
             compute_s=seconds[Bound.COMPUTE], memory_s=seconds[Bound.MEMORY],
             launch_s=seconds[Bound.LAUNCH], host_s=host_s + data_s, communication_s=exposed_s,
             serial_s=seconds[Bound.SERIAL],
         ),
-        layers=_layers(workload, table, parts | {Bound.HOST: host_by_kernel}),
+        layers=layer_times(workload, table, parts | {Bound.HOST: host_by_kernel}),
         assumptions=assumptions_of(system, software, policy, calibration),
     )  # fmt: skip
 
 
-def _parts(times: KernelTimes) -> dict[Bound, Floats]:
-    """Seconds of one run of each kernel, by what bounds it."""
+def bound_parts(times: KernelTimes) -> dict[Bound, Floats]:
+    """Return the seconds of one run of each kernel, by what bounds it."""
     busy = times.busy_s[:, 0]
     compute = times.compute_bound[:, 0]
     return {
@@ -124,8 +124,15 @@ def host_excess_s(
     return float(with_host(device_s, host_s)) - device_s
 
 
-def _share_of_launches(table: KernelTable) -> Floats:
-    """Share of all launches that one run of each kernel is."""
+def phase_seconds(table: KernelTable, per_kernel: Floats) -> tuple[float, float, float, float]:
+    """Return the seconds of forward, backward (with what it computes again), optimizer and data."""
+    by_phase = dict(zip(PHASES, table.by_phase(per_kernel).tolist(), strict=True))
+    backward_s = sum(by_phase[phase] for phase in _BACKWARD)
+    return by_phase[Phase.FORWARD], backward_s, by_phase[Phase.OPTIMIZER], by_phase[Phase.DATA]
+
+
+def share_of_launches(table: KernelTable) -> Floats:
+    """Return the share of all launches that one run of each kernel is."""
     total = table.total(table.launches)
     return table.launches / total if total else table.launches
 
@@ -152,7 +159,7 @@ def range_of(
     policy: PrecisionPolicy,
     calibration: Calibration,
     coverage: float,
-    measured_here: bool,
+    measured_here: bool = False,
 ) -> TimeRange:
     """Return the range of a time on a device, as wide as what its calibration rests on asks for."""
     tier = tier_of(device, calibration, measured_here=measured_here)
@@ -161,8 +168,10 @@ def range_of(
     return time_range(expected_s, half_width(spread, coverage), coverage, str(tier))
 
 
-def _mfu(workload: Workload, device: Device, policy: PrecisionPolicy, step_s: float) -> float | None:
-    """Share of the peak, of the path the products run on, that forward and backward FLOPs make up."""
+def model_flop_share(
+    workload: Workload, device: Device, policy: PrecisionPolicy, step_s: float
+) -> float | None:
+    """Return the FLOPs of forward and backward over what the path of the products could do in the time."""
     if device.kind is DeviceKind.CPU:
         peak = cpu_peak(device, policy.product)
     else:
@@ -171,7 +180,8 @@ def _mfu(workload: Workload, device: Device, policy: PrecisionPolicy, step_s: fl
     return flops / (peak * step_s) if step_s > 0 else None
 
 
-def _layers(workload: Workload, table: KernelTable, parts: dict[Bound, Floats]) -> tuple[LayerTime, ...]:
+def layer_times(workload: Workload, table: KernelTable, parts: dict[Bound, Floats]) -> tuple[LayerTime, ...]:
+    """Return the time of each layer; ``parts`` are seconds of one run of each kernel by bound."""
     count = len(workload.layers)
     forward = np.array([table.by_layer(part, count, [Phase.FORWARD]) for part in parts.values()])
     backward = np.array([table.by_layer(part, count, _BACKWARD) for part in parts.values()])

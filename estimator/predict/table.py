@@ -204,8 +204,8 @@ def _table(
         category[i] = categories.setdefault(key, len(categories))
         phase[i] = PHASES.index(kernel.phase)
         numbers[:, i] = (
-            kernel.flops, kernel.elementwise_flops, kernel.bytes_read, kernel.bytes_written,
-            kernel.weight_bytes, kernel.elements, kernel.launches, kernel.serial_steps,
+            kernel.flops * kernel.work_share, kernel.elementwise_flops, kernel.bytes_read,
+            kernel.bytes_written, kernel.weight_bytes, kernel.elements, kernel.launches, kernel.serial_steps,
         )  # fmt: skip
         product = product_shape(kernel)
         shapes[:, i] = product[:5]

@@ -1,0 +1,111 @@
+"""A transformer's kernels split over devices that share each layer (tensor parallelism) or the sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.predict.table import PHASES, PRODUCT_OPS
+from estimator.workload.kernel import Op, Phase
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from estimator.predict.table import KernelTable
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_PER_HEAD = frozenset({Op.BMM, Op.ATTENTION, Op.SOFTMAX})
+_NORMS = frozenset({Op.LAYER_NORM, Op.BATCH_NORM, Op.GROUP_NORM})
+_INNER = 1.5  # an activation this much larger than the residual stream lies inside a block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """The residual stream of a transformer: its size, and how often a block writes to it.
+
+    ``elements`` of one norm's output; ``joins`` the norms of a forward pass less the last: attention and
+    feed-forward each end in one sum over the devices that share them.
+    """
+
+    elements: float
+    joins: float
+
+    @classmethod
+    def of(cls, table: KernelTable) -> Stream | None:
+        """Return the stream of a network with norms, None for one without."""
+        norms = _is_op(table, _NORMS) & (table.phase == PHASES.index(Phase.FORWARD))
+        if not norms.any():
+            return None
+        sizes, runs = table.elements[norms], table.runs[norms]
+        usual = float(sizes[np.argmax(runs)])
+        return cls(elements=usual, joins=max(float(runs.sum()) - 1.0, 0.0))
+
+
+def split_tensors(table: KernelTable, devices: int, *, sequence_parallel: bool = False) -> KernelTable:
+    """Return the kernels one of ``devices`` runs that share every layer as Megatron does.
+
+    A product is split along its wider feature side (columns going into a block's inner width, rows coming
+    out); heads, inner activations, logits and the optimizer are divided; what works on the residual stream
+    is not, unless ``sequence_parallel``. Shoeybi et al., Megatron-LM, arXiv:1909.08053.
+    """
+    stream = Stream.of(table)
+    if devices <= 1 or stream is None:
+        return table
+    products = _is_op(table, frozenset({Op.GEMM}))
+    heads = _is_op(table, _PER_HEAD)
+    weights = _is_op(table, frozenset({Op.OPTIMIZER}))
+    inner = ~products & ~heads & (table.elements > _INNER * stream.elements)
+    share = np.where(products | heads | weights | inner | sequence_parallel, 1.0 / devices, 1.0)
+    wide_n = products & (table.n >= table.k)
+    wgrad = table.phase == PHASES.index(Phase.WGRAD)
+    split_m = products & wgrad & (table.m > table.n)
+    split_n = products & ~split_m & (wide_n | wgrad)
+    split_k = products & ~split_m & ~split_n
+    return _scaled(
+        table, share,
+        batch=np.where(heads, np.maximum(1.0, table.batch / devices), table.batch),
+        m=np.where(split_m, table.m / devices, table.m),
+        n=np.where(split_n, table.n / devices, table.n),
+        k=np.where(split_k, table.k / devices, table.k),
+    )  # fmt: skip
+
+
+def split_sequence(table: KernelTable, devices: int) -> KernelTable:
+    """Return the kernels one of ``devices`` runs that share every sequence (context parallelism)."""
+    if devices <= 1:
+        return table
+    weights = _is_op(table, frozenset({Op.OPTIMIZER}))
+    wgrad = table.phase == PHASES.index(Phase.WGRAD)
+    products = _is_op(table, PRODUCT_OPS)
+    return _scaled(
+        table, np.where(weights, 1.0, 1.0 / devices), batch=table.batch,
+        m=np.where(products & ~wgrad, np.maximum(1.0, table.m / devices), table.m), n=table.n,
+        k=np.where(products & wgrad, np.maximum(1.0, table.k / devices), table.k),
+    )  # fmt: skip
+
+
+def _scaled(
+    table: KernelTable, share: Floats, *, batch: Floats, m: Floats, n: Floats, k: Floats
+) -> KernelTable:
+    return replace(
+        table,
+        flops=table.flops * share,
+        elementwise_flops=table.elementwise_flops * share,
+        bytes_read=table.bytes_read * share,
+        bytes_written=table.bytes_written * share,
+        weight_bytes=table.weight_bytes * share,
+        elements=table.elements * share,
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+    )
+
+
+def _is_op(table: KernelTable, ops: frozenset[Op]) -> Flags:
+    flags = [category.kind.partition(".")[0] in ops for category in table.categories]
+    return np.array(flags, dtype=bool)[table.category]
