@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import numpy as np
-
 from estimator.app.case_systems import system_of
 from estimator.app.evaluation import Prediction
 from estimator.app.request import on_kind
+from estimator.calibrate.observation import Observation
+from estimator.calibrate.row_span import STEP_MODES
 from estimator.errors import EstimatorError
 from estimator.networks.lowering import lower
 from estimator.networks.optimizers import OPTIMIZERS
@@ -102,6 +102,35 @@ class CasePredictor:
             system if isinstance(system, str) else self._predict(case, system, recipe)
             for case, system, recipe in zip(cases, systems, recipes, strict=True)
         ]
+
+    def observe(self, cases: Sequence[Case]) -> list[tuple[Observation, str]]:
+        """Return the cases that calibrate, each with its network's family.
+
+        These are usable steps of one device: epochs and totals hold their input pipeline, too.
+        """
+        steps = [case for case in cases if case.usable and case.count == 1 and case.row.mode in STEP_MODES]
+        systems = [self._system(case) for case in steps]
+        recipes = [
+            _recipe(case, found) if not isinstance(found, str) else None
+            for case, found in zip(steps, systems, strict=True)
+        ]
+        self._lower(steps, recipes)
+        seen = []
+        for case, found, recipe in zip(steps, systems, recipes, strict=True):
+            work = self._work(case, recipe) if case.message_bytes is None else ""
+            if isinstance(found, str) or isinstance(work, str):
+                continue
+            observation = Observation(
+                table=_step_table(case, work.table),
+                device=found.system.device,
+                software=case.software,
+                seconds=_measured_s(case, work) / case.steps,
+                network=case.network.name,
+                source=case.source_group,
+                precision=case.precision,
+            )
+            seen.append((observation, work.family))
+        return seen
 
     def _system(self, case: Case) -> CaseSystem | str:
         try:
@@ -283,11 +312,4 @@ def _sum(first: TimeRange, second: TimeRange) -> TimeRange:
         low=first.low + second.low,
         expected=first.expected + second.expected,
         high=first.high + second.high,
-    )
-
-
-def finite(prediction: Prediction | str) -> bool:
-    """Tell whether a prediction can be scored."""
-    return not isinstance(prediction, str) and bool(
-        np.isfinite([prediction.expected_s, prediction.measured_s]).all()
     )

@@ -1,0 +1,63 @@
+"""The shipped predictor of measured cases, and the same one calibrated without a group of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from estimator.app.case_networks import open_network
+from estimator.app.case_prediction import CasePredictor
+from estimator.calibrate.case import interpret_all
+from estimator.calibrate.cpu_rows import read_measurements
+from estimator.calibrate.fit import fit
+from estimator.calibrate.row_aliases import read_alias_tables
+from estimator.catalog.calibration import load_calibration
+from estimator.catalog.store import bundled_root
+from estimator.layers.library import load_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from estimator.calibrate.case import Case
+    from estimator.calibrate.observation import Observation
+    from estimator.calibrate.row_aliases import AliasTables
+
+ALIASES, MEASURED = "aliases", "measured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShippedPredictor:
+    """What ``evaluate`` needs: label tables, the calibrated predictor, and how to calibrate it anew."""
+
+    tables: AliasTables
+    predict: CasePredictor
+
+    @cached_property
+    def _measured(self) -> tuple[Case, ...]:
+        """The shipped measurements as cases."""
+        paths = sorted((bundled_root() / MEASURED).glob("*.csv.gz"))
+        rows = [row for path in paths for row in read_measurements(path)]
+        return interpret_all(rows, self.tables)[0]
+
+    @cached_property
+    def _observed(self) -> list[tuple[Observation, str]]:
+        """The shipped measurements that calibrate, and the family of each one's network."""
+        return self.predict.observe(self._measured)
+
+    def refit(self, by: str, key: str) -> CasePredictor:
+        """Return the predictor calibrated without the rows of one device, source or family."""
+        keys: dict[str, Callable[[Observation, str], str]] = {
+            "device": lambda seen, _family: seen.device.id,
+            "source_id": lambda seen, _family: seen.source,
+            "family": lambda _seen, family: family,
+        }
+        kept = [seen for seen, family in self._observed if keys[by](seen, family) != key]
+        return self.predict.with_calibration(fit(kept, load_calibration()).calibration)
+
+
+def shipped_predictor() -> ShippedPredictor:
+    """Return the predictor with what ships: aliases, zoo, devices and calibration."""
+    load_library()
+    tables = read_alias_tables(bundled_root() / ALIASES)
+    return ShippedPredictor(tables=tables, predict=CasePredictor(tables, open_network, load_calibration()))
