@@ -77,8 +77,8 @@ def product_path(device: Device, dtype: DType) -> Path:
 
 
 def path_of(device: Device, category: Category) -> Path:
-    """Return the units a class of kernels runs on; kernels of integers only move data."""
-    return product_path(device, category.dtype) if category.dtype.is_floating else Path("vector", 0.0)
+    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32."""
+    return product_path(device, category.dtype if category.dtype.is_floating else DType.FP32)
 
 
 @dataclass(frozen=True)
