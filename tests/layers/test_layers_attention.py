@@ -82,6 +82,30 @@ def test_counts_and_memory_are_the_recorded_ones(case: str, style: str) -> None:
     assert saved(result) == kept
 
 
+@pytest.mark.parametrize(
+    ("kind", "shapes", "arguments", "forward", "weights"),
+    [
+        # public reports of counters that were wrong, with the right count
+        ("ScaledDotProductAttention", [(1, 12, 64, 64)] * 3, {}, 12582912, 0),  # pytorch#195460: 0
+        ("ScaledDotProductAttention", [(2, 5, 9, 4)] * 3, {}, 12960, 0),  # pytorch#134804: twice
+        ("MultiheadAttention", [(1, 512, 768)], {"num_heads": 12}, 3221225472, 2362368),  # FastBERT#14
+        ("MultiheadAttention", [(1, 300, 448)], {"num_heads": 4}, 642969600, 804608),  # fvcore#153
+    ],
+)
+@pytest.mark.parametrize("kernel", ["math", "flash"])
+def test_what_counters_got_wrong(
+    kind: str,
+    shapes: list[tuple[int, ...]],
+    arguments: dict[str, Any],
+    forward: int,
+    weights: int,
+    kernel: str,
+) -> None:
+    result = run(kind, *shapes, kernel=kernel, **arguments)
+    assert flops(result, Phase.FORWARD) == forward
+    assert parameters(result) == weights
+
+
 def test_inputs_without_gradient_save_their_dgrad() -> None:
     result = run("MultiheadAttention", X, X, X, num_heads=8, kernel="math", needs_grad=False)
     assert flops(result, *BACKWARD) == 606208000

@@ -93,6 +93,12 @@ def test_counts_and_memory_are_the_recorded_ones(case: str, fused: bool) -> None
     assert flops(frozen_input, Phase.DGRAD, Phase.WGRAD) == weights_only
 
 
+def test_an_lstm_is_counted_where_a_library_call_hides_it() -> None:
+    result = run("LSTM", (1, 250, 12), hidden_size=128)  # torchtnt#624: 0, as oneDNN runs it in one call
+    assert flops(result, Phase.FORWARD) == 35840000
+    assert sum(w.numel for w in result.weights) == 72704
+
+
 def test_outputs_are_sequence_hidden_and_cell_state() -> None:
     result = run("LSTM", (2, 7, 8), hidden_size=6, proj_size=4, num_layers=2, bidirectional=True)
     assert [t.shape for t in result.outputs] == [(2, 7, 8), (4, 2, 4), (4, 2, 6)]
