@@ -1,0 +1,107 @@
+"""Intel GPUs from the kernel's display devices: the drivers tell ids, clock and memory, not Xe-cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from estimator.detect.facts import GpuFacts
+from estimator.detect.ledger import Ledger
+from estimator.detect.nvidia_facts import pcie_bytes_per_s
+from estimator.detect.pci import INTEL, PciDevice, PcieLink, display_devices, read_link
+
+if TYPE_CHECKING:
+    from estimator.detect.facts import MemoryFacts
+    from estimator.detect.tree import Tree
+
+_DRM = "/sys/class/drm"
+_MHZ = 1e6
+_MOST_MHZ = 10_000
+# Discrete Intel GPUs by PCI device id: pci-ids.ucw.cz and the i915 / xe drivers' id tables.
+DISCRETE = {
+    0x56A0: "Arc A770", 0x56A1: "Arc A750", 0x56A2: "Arc A580", 0x56A5: "Arc A380", 0x56A6: "Arc A310",
+    0x5690: "Arc A770M", 0x5691: "Arc A730M", 0x5692: "Arc A550M", 0x5693: "Arc A370M", 0x5694: "Arc A350M",
+    0x56B0: "Arc Pro A30M", 0x56B1: "Arc Pro A40/A50", 0x56C0: "Data Center GPU Flex 170",
+    0x56C1: "Data Center GPU Flex 140", 0xE20B: "Arc B580", 0xE20C: "Arc B570",
+    0x0BD5: "Data Center GPU Max 1550", 0x0BD6: "Data Center GPU Max 1550", 0x0BDA: "Data Center GPU Max 1100",
+    0x0BDB: "Data Center GPU Max 1100",
+}  # fmt: skip
+
+
+def read_intel(tree: Tree, memory: MemoryFacts, first_index: int = 0) -> tuple[GpuFacts, ...]:
+    """Return Intel's GPUs; an integrated one uses main memory."""
+    devices = [device for device in display_devices(tree) if device.vendor == INTEL]
+    if not devices:
+        devices = _drm_devices(tree)
+    return tuple(_read(tree, device, first_index + n, memory) for n, device in enumerate(devices))
+
+
+def _drm_devices(tree: Tree) -> list[PciDevice]:
+    """Return the cards of a tree that has the display class and not the bus."""
+    found = []
+    for card in tree.names(_DRM):
+        directory = f"{_DRM}/{card}/device"
+        is_card = card.startswith("card") and card.removeprefix("card").isdigit()
+        if is_card and tree.integer(f"{directory}/vendor") == INTEL:
+            number = tree.integer(f"{directory}/device")
+            if number is not None and 0 <= number < 1 << 16:
+                found.append(PciDevice("", INTEL, number, directory))
+    return found
+
+
+def _read(tree: Tree, device: PciDevice, index: int, memory: MemoryFacts) -> GpuFacts:
+    ledger = Ledger()
+    name = DISCRETE.get(device.device)
+    discrete = name is not None
+    vram = _first(tree, device.directory, ("tile0/physical_vram_size_bytes", "lmem_total_bytes"))
+    unified = not discrete and vram is None
+    total = memory.usable_bytes if unified else vram
+    clock = _clock(tree, device)
+    link = PcieLink() if unified else read_link(tree, device.directory)
+    ledger.finding(
+        f"compute units of {name or 'the Intel GPU'} not known",
+        f"the kernel tells its PCI id ({device.pci_id}), not its Xe-cores",
+        "the catalogue's figure is used where the device is in it",
+    )
+    for what, value in (("clock", clock), ("memory", total)):
+        if value is None:
+            ledger.finding(
+                f"{what} of {name or 'the Intel GPU'} not known", "the driver's files do not tell",
+                "the catalogue's figure is used where the device is in it",
+            )  # fmt: skip
+    return GpuFacts(
+        index=index,
+        vendor="Intel",
+        name=name or f"Intel GPU {device.pci_id}",
+        pci_id=device.pci_id,
+        pci_address=device.address or None,
+        max_clock_hz=clock,
+        memory_bytes=total,
+        memory_free_bytes=memory.available_bytes if unified else None,
+        pcie_generation=link.generation,
+        pcie_width=link.width,
+        pcie_current_generation=link.current_generation,
+        pcie_current_width=link.current_width,
+        pcie_bytes_per_s=pcie_bytes_per_s(link.generation, link.width),
+        unified_memory=unified,
+        laptop=name.endswith("M") if name else None,
+        provenance=ledger.provenance(),
+        findings=ledger.findings(),
+    )
+
+
+def _first(tree: Tree, directory: str, names: tuple[str, ...]) -> int | None:
+    return next(
+        (value for name in names if (value := tree.positive(f"{directory}/{name}")) is not None), None
+    )
+
+
+def _clock(tree: Tree, device: PciDevice) -> float | None:
+    """Return the highest hardware clock: the xe driver's rp0, or i915's RP0, in MHz."""
+    places = [f"{device.directory}/tile0/gt0/freq0/rp0_freq", f"{device.directory}/gt_RP0_freq_mhz"]
+    for card in tree.names(f"{device.directory}/drm"):
+        base = f"{device.directory}/drm/{card}"
+        places += [f"{base}/gt/gt0/rps_RP0_freq_mhz", f"{base}/gt_RP0_freq_mhz", f"{base}/gt_max_freq_mhz"]
+    if not device.address:
+        places.append(f"{device.directory.removesuffix('/device')}/gt_RP0_freq_mhz")
+    mhz = next((value for place in places if (value := tree.positive(place)) is not None), None)
+    return mhz * _MHZ if mhz is not None and mhz <= _MOST_MHZ else None
