@@ -74,7 +74,8 @@ def record(layer: Layer, inputs: tuple[Signature, ...], setting: Setting) -> Rec
     """
     tape = Tape(setting)
     tensors = tuple(
-        Tensor(s.shape, s.dtype, s.requires_grad and setting.training, -1 - i) for i, s in enumerate(inputs)
+        Tensor(s.shape, s.dtype, s.requires_grad and setting.training, -1 - i, s.strides)
+        for i, s in enumerate(inputs)
     )
     outputs = layer.forward(tape, *tensors)
     return tape.record(outputs if isinstance(outputs, tuple) else (outputs,))

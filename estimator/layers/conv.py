@@ -46,7 +46,8 @@ class Convolution(Layer):
         )  # fmt: skip
         before, after = self._padding(kernel, stride, dilation)
         if before != after or (self.padding_mode != "zeros" and any(before)):
-            x = pad(tape, x, before, after, name=f"{self.padding_mode}_pad")
+            mirrors = self.padding_mode in ("reflect", "replicate")
+            x = pad(tape, x, before, after, name=f"{self.padding_mode}_pad", mirrors=mirrors)
             size = tuple(s + b + a for s, b, a in zip(size, before, after, strict=True))
             before = after = (0,) * self.dims
         size_out = tuple(

@@ -1,17 +1,16 @@
-"""Brings in every family of layers, so that the registry is complete."""
+"""The registry with every family in it: ``from estimator.layers.library import LAYERS``."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache
 
 import estimator.layers
+from estimator.layers.base import LAYERS
 
+__all__ = ["LAYERS"]
 
-@cache
-def load_library() -> None:
-    """Import all modules of this package: a family is added by adding its file."""
-    for module in pkgutil.iter_modules(estimator.layers.__path__):
-        if not module.ispkg:
-            importlib.import_module(f"{estimator.layers.__name__}.{module.name}")
+# A family is added by adding its file: no list of families is kept anywhere.
+for _module in pkgutil.iter_modules(estimator.layers.__path__):
+    if not _module.ispkg and _module.name != "library":
+        importlib.import_module(f"estimator.layers.{_module.name}")

@@ -22,12 +22,14 @@ class Tensor:
     """A value: shape with the batch first, number format, whether a gradient flows to it, and its memory.
 
     Tensors that share memory (views, in-place results) share ``storage``; inputs have negative ones.
+    ``strides`` is None for the usual order in memory (see :mod:`estimator.layers.strides`).
     """
 
     shape: tuple[int, ...]
     dtype: DType
     requires_grad: bool
     storage: int
+    strides: tuple[int, ...] | None = None
 
     @property
     def numel(self) -> int:
@@ -61,6 +63,7 @@ class Signature:
     shape: tuple[int, ...]
     dtype: DType
     requires_grad: bool
+    strides: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ class Record:
 class Tape:
     """Collects kernels, weights and saved tensors of one call."""
 
-    __slots__ = ("_cast_weights", "_next", "kernels", "saved", "setting", "uses", "weights")
+    __slots__ = ("_cast_weights", "_next", "_sizes", "kernels", "saved", "setting", "uses", "weights")
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -95,6 +98,7 @@ class Tape:
         self.weights: list[Weight] = []
         self.saved: dict[int, int] = {}
         self._cast_weights: dict[tuple[int, DType], Tensor] = {}
+        self._sizes: dict[int, int] = {}
         self._next = 0
 
     @property
@@ -107,10 +111,20 @@ class Tape:
         """Whether a backward pass follows."""
         return self.setting.training
 
-    def new(self, shape: tuple[int, ...], dtype: DType, *, requires_grad: bool) -> Tensor:
+    def new(
+        self,
+        shape: tuple[int, ...],
+        dtype: DType,
+        *,
+        requires_grad: bool,
+        strides: tuple[int, ...] | None = None,
+    ) -> Tensor:
         """Return a value with memory of its own."""
         self._next += 1
-        return Tensor(shape, dtype, requires_grad and dtype.is_floating and self.training, self._next)
+        grad = requires_grad and dtype.is_floating and self.training
+        tensor = Tensor(shape, dtype, grad, self._next, strides)
+        self._sizes[self._next] = tensor.bytes
+        return tensor
 
     def weight(self, name: str, shape: tuple[int, ...], *, trainable: bool = True) -> Tensor:
         """Return a new parameter in the policy's storage format."""
@@ -118,15 +132,18 @@ class Tape:
         self.weights.append(Weight(name, shape, trainable))
         return self.new(shape, self.policy.weights, requires_grad=trainable)
 
-    def view(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    def view(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
         """Return the same memory under another shape."""
-        return Tensor(shape, tensor.dtype, tensor.requires_grad, tensor.storage)
+        return Tensor(shape, tensor.dtype, tensor.requires_grad, tensor.storage, strides)
 
     def save(self, tensor: Tensor) -> None:
-        """Keep a tensor for the backward pass; keeping it twice costs once. Weights are kept anyway."""
+        """Keep a tensor for the backward pass; keeping it twice costs once. Weights are kept anyway.
+
+        A view keeps all the memory it is a view of.
+        """
         if self.training:
-            held = self.saved.get(tensor.storage, 0)
-            self.saved[tensor.storage] = max(held, tensor.bytes)
+            held = max(self.saved.get(tensor.storage, 0), tensor.bytes)
+            self.saved[tensor.storage] = self._sizes.get(tensor.storage, held)
 
     def save_bytes(self, count: int) -> None:
         """Keep ``count`` bytes of something that is no tensor of the layer (statistics, masks, indices)."""

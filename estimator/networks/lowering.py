@@ -166,7 +166,7 @@ def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
         )
     except LayerError as error:
         at = node.places.get(error.argument or "", node.at)
-        raise InputError(error.message, at=at, hint=error.hint) from None
+        raise InputError(error.message, at=at, hint=error.hint or node.hint) from None
     except ValueError:
         raise InputError(f"{node.layer.type_name}: cannot take {len(tensors)} inputs", at=node.at) from None
     if any(prod(t.shape) > _LARGEST_TENSOR for t in left.outputs):

@@ -1,4 +1,4 @@
-"""Element-wise functions: casts, arithmetic with broadcasting, activations, dropout."""
+"""Element-wise functions: casts, activations of one operand, arithmetic of two with broadcasting, dropout."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from estimator.layers.base import LayerError
+from estimator.layers.strides import preserved
 from estimator.precision import DType
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from estimator.layers.tape import Tape, Tensor
 
 _WIDTH = {DType.FP16: 0, DType.BF16: 0, DType.FP32: 1, DType.TF32: 1, DType.FP64: 2}
+_HALVES = frozenset({DType.FP16, DType.BF16})
 
 
 def pointwise(
@@ -42,11 +46,19 @@ def pointwise(
     )
 
 
+def each_element(tape: Tape, x: Tensor, name: str, phase: Phase, *, reads: int = 1, flops: int = 1) -> None:
+    """Put one kernel on the tape that reads ``reads`` tensors like ``x`` and writes one."""
+    pointwise(
+        tape, name, phase, read=reads * x.bytes, written=x.bytes, elements=x.numel, compute=x.dtype,
+        flops_per_element=flops,
+    )  # fmt: skip
+
+
 def cast(tape: Tape, x: Tensor, dtype: DType, name: str = "cast") -> Tensor:
     """Return ``x`` in another format: a copy each way, nothing when it has that format already."""
     if x.dtype is dtype or not x.dtype.is_floating:
         return x
-    out = tape.new(x.shape, dtype, requires_grad=x.requires_grad)
+    out = tape.new(x.shape, dtype, requires_grad=x.requires_grad, strides=preserved(x.shape, x.strides))
     pointwise(
         tape, name, Phase.FORWARD, read=x.bytes, written=out.bytes, elements=x.numel, compute=dtype,
         flops_per_element=0,
@@ -57,6 +69,13 @@ def cast(tape: Tape, x: Tensor, dtype: DType, name: str = "cast") -> Tensor:
             flops_per_element=0,
         )  # fmt: skip
     return out
+
+
+def full_precision(tape: Tape, x: Tensor) -> Tensor:
+    """Return ``x`` as fp32 where autocast runs the operation in fp32 (its list of sensitive functions)."""
+    if tape.policy.autocast and x.dtype in _HALVES:
+        return cast(tape, x, DType.FP32)
+    return x
 
 
 def promote(*tensors: Tensor) -> DType:
@@ -75,22 +94,62 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...], what: str) -> tuple[int, .
     return tuple(max(x, y) if 0 not in (x, y) else 0 for x, y in zip(left, right, strict=True))
 
 
-def unary(tape: Tape, x: Tensor, name: str, *, saves: str = "input", flops_per_element: int = 1) -> Tensor:
-    """Return an activation of ``x``; ``saves`` is what its backward reads: "input", "output" or "none"."""
-    out = tape.new(x.shape, x.dtype, requires_grad=x.requires_grad)
-    pointwise(
-        tape, name, Phase.FORWARD, read=x.bytes, written=out.bytes, elements=x.numel, compute=x.dtype,
-        flops_per_element=flops_per_element,
-    )  # fmt: skip
+def fork(tape: Tape, x: Tensor, uses: int = 2) -> Tensor:
+    """Return ``x``, which is used ``uses`` times: its gradients are added up by a kernel each."""
+    if x.requires_grad:
+        for _ in range(uses - 1):
+            each_element(tape, x, "accumulate_gradient", Phase.DGRAD, reads=2)
+    return x
+
+
+def unary(
+    tape: Tape,
+    x: Tensor,
+    name: str,
+    *,
+    saves: str = "input",
+    flops_per_element: int = 1,
+    backward: Sequence[int] | None = None,
+) -> Tensor:
+    """Return an activation of ``x``; ``saves`` is what its backward reads: "input", "output" or "none".
+
+    ``backward`` gives the number of tensors each backward kernel reads: one kernel that reads the
+    gradient and what was saved, unless said otherwise.
+    """
+    out = tape.new(x.shape, x.dtype, requires_grad=x.requires_grad, strides=preserved(x.shape, x.strides))
+    each_element(tape, x, name, Phase.FORWARD, flops=flops_per_element)
     if out.requires_grad:
         if saves != "none":
             tape.save(x if saves == "input" else out)
-        pointwise(
-            tape, f"{name}_backward", Phase.DGRAD,
-            read=x.bytes * (1 if saves == "none" else 2), written=x.bytes, elements=x.numel,
-            compute=x.dtype, flops_per_element=flops_per_element,
-        )  # fmt: skip
+        _unary_backward(tape, x, name, saves=saves, flops=flops_per_element, backward=backward)
     return out
+
+
+def _unary_backward(
+    tape: Tape, x: Tensor, name: str, *, saves: str, flops: int, backward: Sequence[int] | None
+) -> None:
+    if backward is None:
+        backward = (1,) if saves == "none" else (2,)
+    for reads in backward:
+        each_element(tape, x, f"{name}_backward", Phase.DGRAD, reads=reads, flops=flops)
+
+
+def unary_in_place(
+    tape: Tape, x: Tensor, name: str, *, keeps: str = "input", flops_per_element: int = 1
+) -> Tensor:
+    """Return an activation written over ``x``.
+
+    Where the backward needs the input ("input"), autograd clones it first; "output" needs no copy.
+    """
+    if x.requires_grad:
+        if keeps == "input":
+            each_element(tape, x, "clone", Phase.FORWARD, flops=0)
+            tape.save_bytes(x.bytes)
+        else:
+            tape.save(x)
+        _unary_backward(tape, x, name, saves=keeps, flops=flops_per_element, backward=None)
+    each_element(tape, x, name, Phase.FORWARD, flops=flops_per_element)
+    return tape.view(x, x.shape, x.strides)
 
 
 def reduce_gradient(tape: Tape, operand: Tensor, out: Tensor) -> None:
@@ -98,10 +157,39 @@ def reduce_gradient(tape: Tape, operand: Tensor, out: Tensor) -> None:
     if operand.numel != out.numel:
         tape.emit(
             traffic(
-                "broadcast_backward", Op.REDUCTION, Phase.DGRAD, compute=out.dtype,
-                read=out.bytes, written=operand.bytes, elements=out.numel,
+                "broadcast_backward", Op.REDUCTION, Phase.DGRAD, compute=out.dtype, read=out.bytes,
+                written=operand.numel * out.dtype.itemsize, elements=out.numel,
             )
         )  # fmt: skip
+
+
+def operand_gradient(tape: Tape, operand: Tensor, out: Tensor) -> None:
+    """Bring the gradient of a broadcast, promoted operand to its own shape and format."""
+    reduce_gradient(tape, operand, out)
+    if operand.dtype is not out.dtype and operand.dtype.is_floating:
+        read = operand.numel * out.dtype.itemsize
+        pointwise(
+            tape, "cast", Phase.DGRAD, read=read, written=operand.bytes, elements=operand.numel,
+            compute=out.dtype, flops_per_element=0,
+        )  # fmt: skip
+
+
+def combined(tape: Tape, a: Tensor, b: Tensor, name: str) -> Tensor:
+    """Return the result of one element-wise kernel over two broadcast operands; no backward yet."""
+    shape = broadcast(a.shape, b.shape, name)
+    dtype = promote(a, b)
+    full = next((t for t in (a, b) if t.shape == shape), None)
+    out = tape.new(
+        shape,
+        dtype,
+        requires_grad=a.requires_grad or b.requires_grad,
+        strides=None if full is None else preserved(shape, full.strides),
+    )
+    pointwise(
+        tape, name, Phase.FORWARD, read=a.bytes + b.bytes, written=out.bytes, elements=out.numel,
+        compute=dtype,
+    )  # fmt: skip
+    return out
 
 
 def binary(tape: Tape, a: Tensor, b: Tensor, name: str, *, saves: bool = False) -> Tensor:
@@ -110,18 +198,7 @@ def binary(tape: Tape, a: Tensor, b: Tensor, name: str, *, saves: bool = False) 
     Sums (``saves`` False) pass their gradient on without a kernel; products keep both operands, and
     their backward is a kernel for each operand that needs a gradient.
     """
-    shape = broadcast(a.shape, b.shape, name)
-    dtype = promote(a, b)
-    out = tape.new(shape, dtype, requires_grad=a.requires_grad or b.requires_grad)
-    pointwise(
-        tape,
-        name,
-        Phase.FORWARD,
-        read=a.bytes + b.bytes,
-        written=out.bytes,
-        elements=out.numel,
-        compute=dtype,
-    )
+    out = combined(tape, a, b, name)
     for operand, other in ((a, b), (b, a)):
         if not operand.requires_grad:
             continue
@@ -129,9 +206,9 @@ def binary(tape: Tape, a: Tensor, b: Tensor, name: str, *, saves: bool = False) 
             tape.save(other)
             pointwise(
                 tape, f"{name}_backward", Phase.DGRAD, read=out.bytes + other.bytes, written=out.bytes,
-                elements=out.numel, compute=dtype,
+                elements=out.numel, compute=out.dtype,
             )  # fmt: skip
-        reduce_gradient(tape, operand, out)
+        operand_gradient(tape, operand, out)
     return out
 
 
@@ -139,16 +216,16 @@ def dropout(tape: Tape, x: Tensor, *, p: float, mask_shape: tuple[int, ...] | No
     """Return ``x`` with a share ``p`` set to 0: the mask is kept, in inference nothing happens."""
     if not tape.training or p == 0:
         return x
-    mask_bytes = prod(mask_shape or x.shape) * x.dtype.itemsize
-    out = tape.new(x.shape, x.dtype, requires_grad=x.requires_grad)
+    mask = prod(mask_shape or x.shape)
+    out = tape.new(x.shape, x.dtype, requires_grad=x.requires_grad, strides=preserved(x.shape, x.strides))
     pointwise(
-        tape, "dropout", Phase.FORWARD, read=x.bytes, written=out.bytes + prod(mask_shape or x.shape),
-        elements=x.numel, compute=x.dtype, flops_per_element=2,
+        tape, "dropout", Phase.FORWARD, read=x.bytes, written=out.bytes + mask, elements=x.numel,
+        compute=x.dtype, flops_per_element=2,
     )  # fmt: skip
     if out.requires_grad:
-        tape.save_bytes(mask_bytes)
+        tape.save_bytes(mask * x.dtype.itemsize)
         pointwise(
-            tape, "dropout_backward", Phase.DGRAD, read=out.bytes + prod(mask_shape or x.shape),
-            written=x.bytes, elements=x.numel, compute=x.dtype,
+            tape, "dropout_backward", Phase.DGRAD, read=out.bytes + mask, written=x.bytes, elements=x.numel,
+            compute=x.dtype,
         )  # fmt: skip
     return out

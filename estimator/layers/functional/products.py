@@ -7,7 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from estimator.layers.base import LayerError
-from estimator.layers.functional.pointwise import broadcast, cast
+from estimator.layers.functional.movement import contiguous, flattened, image_order, in_channels_last
+from estimator.layers.functional.pointwise import broadcast, cast, operand_gradient
+from estimator.layers.strides import channels_last, is_channels_last, viewed
 from estimator.precision import DType
 from estimator.software import Layout
 from estimator.workload.build import convolution, product, traffic
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
     from estimator.workload.kernel import ConvShape
 
+_MATRIX = 2  # dimensions of one
 _TENSOR_CORE = frozenset({DType.FP16, DType.BF16, DType.TF32, DType.FP8})
 
 
@@ -40,6 +43,7 @@ def product_inputs(tape: Tape, *tensors: Tensor) -> tuple[DType, DType, tuple[Te
 def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``x W^T + b``: ``(*, K), (N, K) -> (*, N)``; the bias rides on the product's epilogue."""
     compute, out_dtype, (x, weight) = product_inputs(tape, x, weight)
+    x = flattened(tape, x)
     if bias is not None:
         bias = cast(tape, bias, out_dtype)
     n, k = weight.shape
@@ -94,25 +98,46 @@ def bias_gradient(tape: Tape, out: Tensor, bias: Tensor) -> None:
 
 
 def matmul(tape: Tape, a: Tensor, b: Tensor) -> Tensor:
-    """Return the batched product of two activations: ``(*, M, K), (*, K, N) -> (*, M, N)``."""
+    """Return the product of two activations: ``(*, M, K), (*, K, N) -> (*, M, N)``, vectors as in PyTorch.
+
+    Leading dimensions broadcast; a matrix on the right is multiplied in one product.
+    """
+    rows, columns = len(a.shape) == 1, len(b.shape) == 1
+    a = tape.view(a, (1, *a.shape)) if rows else a
+    b = tape.view(b, (*b.shape, 1)) if columns else b
     if a.shape[-1] != b.shape[-2]:
         raise LayerError(f"MatMul: inner sizes of {list(a.shape)} and {list(b.shape)} do not match")
     compute, out_dtype, (a, b) = product_inputs(tape, a, b)
     lead = broadcast(a.shape[:-2], b.shape[:-2], "MatMul")
     (m, k), n, batch, size = a.shape[-2:], b.shape[-1], prod(lead), a.dtype.itemsize
-    out = tape.new((*lead, m, n), out_dtype, requires_grad=a.requires_grad or b.requires_grad)
-    tape.emit(product("bmm", Phase.FORWARD, GemmShape(batch, m, n, k), compute=compute, itemsize=size))
+    if len(b.shape) == _MATRIX:
+        a = flattened(tape, a)
+        batch, m = 1, batch * m
+    else:
+        a, b = (_stacked(tape, t, batch) for t in (a, b))
+    out = tape.new((*lead, a.shape[-2], n), out_dtype, requires_grad=a.requires_grad or b.requires_grad)
+    kernel = product("bmm", Phase.FORWARD, GemmShape(batch, m, n, k), compute=compute, itemsize=size)
+    tape.emit(replace(kernel, bytes_read=a.bytes + b.bytes))
     if a.requires_grad:
         tape.save(b)
-        tape.emit(
-            product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, m, k, n), compute=compute, itemsize=size)
-        )
+        kernel = product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, m, k, n), compute=compute, itemsize=size)
+        tape.emit(replace(kernel, bytes_read=out.bytes + b.bytes))
+        operand_gradient(tape, a, tape.view(a, (*lead, *a.shape[-2:])))
     if b.requires_grad:
         tape.save(a)
-        tape.emit(
-            product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, k, n, m), compute=compute, itemsize=size)
-        )
-    return out
+        kernel = product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, k, n, m), compute=compute, itemsize=size)
+        tape.emit(replace(kernel, bytes_read=out.bytes + a.bytes))
+        if len(b.shape) > _MATRIX:
+            operand_gradient(tape, b, tape.view(b, (*lead, *b.shape[-2:])))
+    shape = lead + (() if rows else (out.shape[-2],)) + (() if columns else (n,))
+    return tape.view(out, shape)
+
+
+def _stacked(tape: Tape, x: Tensor, batch: int) -> Tensor:
+    """Return ``(*, M, K)`` in memory that a batched product takes as ``(batch, M, K)``: itself, or a copy."""
+    lead = prod(x.shape[:-2])
+    free, _ = viewed(x.shape, x.strides, (lead, *x.shape[-2:]))
+    return x if free or lead != batch else contiguous(tape, x)
 
 
 def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: ConvShape) -> Tensor:
@@ -125,7 +150,16 @@ def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: Conv
     grad = x.requires_grad or weight.requires_grad
     batched = len(x.shape) == len(shape.size_in) + 2
     out_shape = (*((shape.n,) if batched else ()), shape.c_out, *shape.size_out)
-    out = tape.new(out_shape, out_dtype, requires_grad=grad)
+    # A kernel works channels-last where the weights do (software.layout) or the input lies so already.
+    last = (
+        batched
+        and channels_last(out_shape) is not None
+        and (tape.setting.software.layout is Layout.CHANNELS_LAST or is_channels_last(x.shape, x.strides))
+    )
+    x = in_channels_last(tape, x) if last else image_order(tape, x)
+    out = tape.new(
+        out_shape, out_dtype, requires_grad=grad, strides=channels_last(out_shape) if last else None
+    )
     name = f"conv{len(shape.kernel)}d" if not shape.transposed else f"conv_transpose{len(shape.kernel)}d"
     passes = [Phase.FORWARD]
     if x.requires_grad:
@@ -136,7 +170,7 @@ def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: Conv
         passes.append(Phase.WGRAD)
     for phase in passes:
         kernel = convolution(name, phase, shape, compute=compute, itemsize=x.dtype.itemsize)
-        if compute in _TENSOR_CORE and kernel.op is not Op.DEPTHWISE:
+        if compute in _TENSOR_CORE and kernel.op is not Op.DEPTHWISE and not last:
             transposes(tape, phase, x, out)
         tape.emit(kernel if phase is Phase.FORWARD else replace(kernel, name=f"{name}_{phase.value}"))
     if bias is not None:
@@ -154,8 +188,6 @@ def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: Conv
 
 def transposes(tape: Tape, phase: Phase, x: Tensor, out: Tensor) -> None:
     """Put the layout changes of one pass on the tape: input and output, read and written once each."""
-    if tape.setting.software.layout is Layout.CHANNELS_LAST:
-        return
     for tensor in (x, out):
         tape.emit(
             traffic(

@@ -1,0 +1,438 @@
+"""Activation layers: element-wise functions of torch.nn, gated ones, softmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from estimator.layers.arguments import AnyFloat, Dim, Positive, PositiveFloat
+from estimator.layers.base import Example, Layer, LayerError, register
+from estimator.layers.functional.activations import (
+    gated,
+    gelu_new,
+    glu,
+    prelu,
+    quick_gelu,
+    tanh_shrink,
+)
+from estimator.layers.functional.arithmetic import apply, softsign
+from estimator.layers.functional.pointwise import full_precision, unary, unary_in_place
+from estimator.layers.functional.reductions import softmax
+from estimator.layers.shapes import axis
+
+if TYPE_CHECKING:
+    from estimator.layers.tape import Tape, Tensor
+
+_EXAMPLE = Example(((4, 8, 6, 6),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activation(Layer):
+    """A function of each element in one kernel each way; ``(*) -> (*)``.
+
+    ``keeps`` is what the backward reads; ``keeps_in_place`` the same when the input is overwritten: where
+    that is the input still, autograd clones it.
+    """
+
+    function: ClassVar[str]
+    keeps: ClassVar[str] = "input"
+    keeps_in_place: ClassVar[str] = "input"
+    flops: ClassVar[int] = 1
+    fp32: ClassVar[bool] = False
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function."""
+        (x,) = inputs
+        if self.fp32:
+            x = full_precision(tape, x)
+        if getattr(self, "inplace", False):
+            return unary_in_place(
+                tape, x, self.function, keeps=self.keeps_in_place, flops_per_element=self.flops
+            )
+        return unary(tape, x, self.function, saves=self.keeps, flops_per_element=self.flops)
+
+
+@register("ReLU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReLU(Activation):
+    """max(0, x)."""
+
+    function = "relu"
+    keeps = "output"
+    keeps_in_place = "output"
+
+    inplace: bool = False
+
+
+@register("ReLU6", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReLU6(Activation):
+    """min(max(0, x), 6)."""
+
+    function = "hardtanh"
+
+    inplace: bool = False
+
+
+@register("Hardtanh", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardtanh(Activation):
+    """The input between two bounds."""
+
+    function = "hardtanh"
+
+    min_val: AnyFloat = -1.0
+    max_val: AnyFloat = 1.0
+    inplace: bool = False
+
+
+@register("LeakyReLU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakyReLU(Activation):
+    """The input where positive, a small multiple elsewhere."""
+
+    function = "leaky_relu"
+    keeps_in_place = "output"
+
+    negative_slope: AnyFloat = 0.01
+    inplace: bool = False
+
+
+@register("Threshold", Example(_EXAMPLE.shapes, {"threshold": 0.1, "value": 0.0}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold(Activation):
+    """The input above a threshold, a constant elsewhere."""
+
+    function = "threshold"
+
+    threshold: AnyFloat
+    value: AnyFloat
+    inplace: bool = False
+
+
+@register("ELU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ELU(Activation):
+    """The input where positive, alpha (exp(x) - 1) elsewhere."""
+
+    function = "elu"
+    keeps_in_place = "output"
+    flops = 3
+
+    alpha: AnyFloat = 1.0
+    inplace: bool = False
+
+
+@register("CELU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CELU(Activation):
+    """A continuously differentiable ELU."""
+
+    function = "elu"
+    keeps_in_place = "output"
+    flops = 3
+
+    alpha: AnyFloat = 1.0
+    inplace: bool = False
+
+
+@register("SELU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SELU(Activation):
+    """A self-normalising, scaled ELU."""
+
+    function = "elu"
+    keeps_in_place = "output"
+    flops = 4
+
+    inplace: bool = False
+
+
+@register("SiLU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiLU(Activation):
+    """x sigmoid(x), also called swish."""
+
+    function = "silu"
+    flops = 4
+
+    inplace: bool = False
+
+
+@register("Mish", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mish(Activation):
+    """x tanh(softplus(x))."""
+
+    function = "mish"
+    flops = 5
+
+    inplace: bool = False
+
+
+@register("Hardswish", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardswish(Activation):
+    """x relu6(x + 3) / 6."""
+
+    function = "hardswish"
+    flops = 4
+
+    inplace: bool = False
+
+
+@register("Hardsigmoid", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardsigmoid(Activation):
+    """relu6(x + 3) / 6."""
+
+    function = "hardsigmoid"
+    flops = 3
+
+    inplace: bool = False
+
+
+@register("Sigmoid", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sigmoid(Activation):
+    """1 / (1 + exp(-x))."""
+
+    function = "sigmoid"
+    keeps = "output"
+    flops = 3
+
+
+@register("Tanh", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tanh(Activation):
+    """The hyperbolic tangent."""
+
+    function = "tanh"
+    keeps = "output"
+    flops = 3
+
+
+@register("LogSigmoid", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSigmoid(Activation):
+    """log(sigmoid(x)); GPUs keep the input alone, CPUs a buffer beside it."""
+
+    function = "log_sigmoid"
+    flops = 4
+
+
+@register("Softplus", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Softplus(Activation):
+    """log(1 + exp(beta x)) / beta."""
+
+    function = "softplus"
+    flops = 4
+    fp32 = True
+
+    beta: PositiveFloat = 1.0
+    threshold: AnyFloat = 20.0
+
+
+@register("Softshrink", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Softshrink(Activation):
+    """The input moved towards 0 by lambda, 0 in between."""
+
+    function = "softshrink"
+
+    lambd: AnyFloat = 0.5
+
+
+@register("Hardshrink", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardshrink(Activation):
+    """The input, with small values set to 0."""
+
+    function = "hardshrink"
+
+    lambd: AnyFloat = 0.5
+
+
+@register("Softsign", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Softsign(Layer):
+    """x / (1 + |x|)."""
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Run three kernels: frameworks have no fused one."""
+        (x,) = inputs
+        return softsign(tape, x)
+
+
+@register("Tanhshrink", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tanhshrink(Layer):
+    """x - tanh(x)."""
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Run two kernels: frameworks have no fused one."""
+        (x,) = inputs
+        return tanh_shrink(tape, x)
+
+
+@register("GELU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GELU(Layer):
+    """x times the normal distribution's share below x.
+
+    "none" and "tanh" are one kernel; "new" (GPT-2's code) and "quick" (CLIP's) are written out of
+    element-wise functions, each a kernel unless the software fuses them.
+    """
+
+    approximate: Literal["none", "tanh", "new", "quick"] = "none"
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function."""
+        (x,) = inputs
+        if self.approximate == "new":
+            return gelu_new(tape, x)
+        if self.approximate == "quick":
+            return quick_gelu(tape, x)
+        return unary(tape, x, "gelu", flops_per_element=8)
+
+
+@register("PReLU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PReLU(Layer):
+    """The input where positive, a learned multiple elsewhere; one for all channels or one each."""
+
+    num_parameters: Positive = 1
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function."""
+        (x,) = inputs
+        channels = x.shape[1] if len(x.shape) > 1 else 1
+        if self.num_parameters not in (1, channels):
+            raise LayerError(
+                f"PReLU.num_parameters is {self.num_parameters} but the input has {channels} channels",
+                argument="num_parameters",
+            )
+        return prelu(tape, x, tape.weight("weight", (self.num_parameters,)))
+
+
+@register("Softmax", Example(((4, 8, 6),), {"dim": -1}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Softmax(Layer):
+    """exp(x) over its sum along one dimension."""
+
+    dim: Dim = -1
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function."""
+        (x,) = inputs
+        axis(self.dim, len(x.shape), self.type_name)
+        return softmax(tape, x)
+
+
+@register("Softmin", Example(((4, 8, 6),), {"dim": -1}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Softmin(Layer):
+    """Softmax of the negated input."""
+
+    dim: Dim = -1
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Negate and apply softmax."""
+        (x,) = inputs
+        axis(self.dim, len(x.shape), self.type_name)
+        return softmax(tape, apply(tape, x, "neg"))
+
+
+@register("LogSoftmax", Example(((4, 8, 6),), {"dim": -1}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSoftmax(Layer):
+    """The logarithm of softmax along one dimension."""
+
+    dim: Dim = -1
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function."""
+        (x,) = inputs
+        axis(self.dim, len(x.shape), self.type_name)
+        return softmax(tape, x, "log_softmax")
+
+
+@register("Softmax2d", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Softmax2d(Layer):
+    """Softmax over the channels of an image."""
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function."""
+        (x,) = inputs
+        return softmax(tape, x)
+
+
+@register("GLU", Example(((4, 6, 8),)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GLU(Layer):
+    """The first half of a dimension times the sigmoid of the second."""
+
+    dim: Dim = -1
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Gate one half by the other, in one kernel."""
+        (x,) = inputs
+        return glu(tape, x, halved(self, x, self.dim))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated(Layer):
+    """An activation of one half of a dimension times the other half; or of one input times a second."""
+
+    gate: ClassVar[str]
+    activates_first: ClassVar[bool] = True
+
+    dim: Dim = -1
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Gate; a kernel for the activation and one for the product unless the software fuses them."""
+        x, *others = inputs
+        if not others:
+            return gated(tape, x, halved(self, x, self.dim), self.gate, activates_first=self.activates_first)
+        (other,) = others
+        if other.shape != x.shape:
+            raise LayerError(f"{self.type_name}: shapes {list(x.shape)} and {list(other.shape)} do not match")
+        return gated(tape, x, None, self.gate, other=other)
+
+
+@register("SwiGLU", Example(((4, 6, 8),)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwiGLU(Gated):
+    """silu(a) * b: a and b are the halves of the input, or two inputs."""
+
+    gate = "silu"
+
+
+@register("GEGLU", Example(((4, 6, 8),)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GEGLU(Gated):
+    """a * gelu(b): a and b are the halves of the input; of two inputs the first is the gate."""
+
+    gate = "gelu"
+    activates_first = False
+
+
+@register("ReGLU", Example(((4, 6, 8),)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReGLU(Gated):
+    """a * relu(b): a and b are the halves of the input; of two inputs the first is the gate."""
+
+    gate = "relu"
+    activates_first = False
+
+
+def halved(layer: Layer, x: Tensor, dim: int) -> int:
+    """Return the dimension that a gated layer halves, or raise LayerError where its size is odd."""
+    place = axis(dim, len(x.shape), layer.type_name)
+    if x.shape[place] % 2:
+        raise LayerError(
+            f"{layer.type_name}: dimension {dim} of {list(x.shape)} does not divide by 2", argument="dim"
+        )
+    return place
