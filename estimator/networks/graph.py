@@ -37,7 +37,8 @@ class Node:
 
     ``shares`` is the index among the nodes of an earlier call of the same layer (its weights count once);
     ``tied`` the index of another node whose weight this layer's ``weight`` is. ``places`` says where each
-    argument stands in the user's text; ``training_only`` marks auxiliary heads.
+    argument stands in the user's text; ``training_only`` marks auxiliary heads; ``hint`` is what to do
+    where the inputs do not fit and the layer itself has no advice.
     """
 
     path: str
@@ -49,6 +50,7 @@ class Node:
     training_only: bool = False
     at: Location | None = None
     places: Mapping[str, Location] = field(default_factory=dict)
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,12 +80,17 @@ def index(items: Value, position: Value) -> Value:
     return items[position]
 
 
-def _extreme(choose: Callable[[list[int | float]], int | float], name: str) -> Callable[..., Value]:
+_NUMBERS = {int, float}
+
+
+def _extreme(choose: Callable[[Any], int | float], name: str) -> Callable[..., Value]:
     def function(*values: Value) -> Value:
         items = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
         if not items:
             raise ExpressionError(f"{name} needs at least one number")
-        return choose([number(item, name) for item in items])
+        if not {type(item) for item in items} <= _NUMBERS:
+            raise ExpressionError(f"{name} needs numbers")
+        return number(choose(items), name)
 
     return function
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _MERGES = ("Add", "Mul", "Concat", "Stack")
 _NO_MERGE = "none"
+_RESIDUAL_HINT = (
+    "the layers and the shortcut of a Residual must end alike: add a 'shortcut:' or change stride or channels"
+)
 
 
 class Parser(Protocol):
@@ -85,6 +88,7 @@ def _residual(parser: Parser, _written: Written, common: Common, nodes: dict[str
     join = _merge(parser, common, nodes, "op", ("Add", "Mul", "Concat"))
     if join is None:
         return BrokenItem(common=common)
+    join = replace(join, hint=_RESIDUAL_HINT)
     return ResidualItem(common=common, layers=layers, shortcut=shortcut, join=join)
 
 

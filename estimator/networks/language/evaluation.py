@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_REPEATS = 10_000
 MOST_STEPS = 500_000  # layers, containers, repetitions and looks at whole lists: empty repeats end too
+STEPS_OF_A_SCAN = 16  # about what a look at a list of a thousand costs in these
 
 
 class _Failed:
@@ -36,6 +37,11 @@ class Evaluator:
         self._steps += count
         if self._steps > MOST_STEPS:
             raise self._problems.stop("the network expands to too many repetitions", at)
+
+    def scan(self, at: Location, count: int) -> None:
+        """Count looks at whole lists."""
+        if count:
+            self.step(at, count * STEPS_OF_A_SCAN)
 
     def value(self, term: Term, values: Environment) -> Value:
         """Return a term's value, or None after reporting why there is none."""
@@ -62,7 +68,7 @@ class Evaluator:
         return default
 
     def _attempt(self, term: Term, values: Environment) -> Value | _Failed:
-        self.step(term.at, term.scans)
+        self.scan(term.at, term.scans)
         if term.is_broken:
             return _Failed()
         try:

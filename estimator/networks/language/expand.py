@@ -161,7 +161,7 @@ class Expander:
         common = item.common
         layer = item.layer
         if layer is None:
-            self._evaluator.step(common.at, sum(argument.term.scans for argument in item.arguments))
+            self._evaluator.scan(common.at, sum(argument.term.scans for argument in item.arguments))
             layer = self._binder.layer(item.cls, item.arguments, frame.values, common.at)
             if layer is None:
                 return inputs or UNKNOWN
@@ -187,6 +187,7 @@ class Expander:
                 or frame.training_only,
                 at=common.at,
                 places=item.places,
+                hint=item.hint,
             )
         )
         return (Reference(self._inputs + len(self.nodes) - 1),)

@@ -52,6 +52,7 @@ class LayerItem:
     tie: Term | None = None
     layer: Layer | None = None
     places: Mapping[str, Location] = field(default_factory=dict)
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

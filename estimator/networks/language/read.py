@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.document import ListNode, MapNode, Scalar
 from estimator.layers.arguments import Range
-from estimator.layers.base import LAYERS
-from estimator.layers.library import load_library
+from estimator.layers.library import LAYERS
 from estimator.networks.graph import Input, Network, Reference
 from estimator.networks.language.binding import Binder
 from estimator.networks.language.containers import CONTAINERS
@@ -56,7 +55,6 @@ def read_network(document: Node, *, overrides: Mapping[str, object] | None = Non
     Raises InputError, or CombinedInputError with every structural error of the text: shapes are not
     looked at here.
     """
-    load_library()
     problems = Problems()
     network = None
     with suppress(StopReadingError):

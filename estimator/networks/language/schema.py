@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from estimator.layers.base import LAYERS
-from estimator.layers.library import load_library
+from estimator.layers.library import LAYERS
 from estimator.networks.language import recipe
 from estimator.networks.language.binding import parameters_of
 from estimator.networks.language.evaluation import MOST_REPEATS
@@ -35,7 +34,6 @@ def network_schema() -> Schema:
 
     It knows every layer type with its arguments; it does not follow names, expressions or shapes.
     """
-    load_library()
     types = {name: _layer(LAYERS.get(name)) for name in LAYERS}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
