@@ -10,7 +10,7 @@ from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional.attention import Mask, attention, is_flash, relative_bias
 from estimator.layers.functional.movement import contiguous, moved, permute, reshape, select, split
 from estimator.layers.functional.norms import layer_norm, rms_norm
-from estimator.layers.functional.pointwise import fork
+from estimator.layers.functional.pointwise import broadcast, fork
 from estimator.layers.functional.products import linear
 from estimator.layers.functional.rope import rotary
 from estimator.workload.kernel import Op
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
 _SEPARATE = 3  # inputs: query, key and value
 _UNBATCHED = 2  # dimensions of a sequence without a batch
+_BY_HEADS = 4  # dimensions of (batch, heads, length, features)
 
 
 @register("ScaledDotProductAttention", Example(((2, 4, 10, 8),) * 3))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledDotProductAttention(Layer):
-    """``(N, H, L, D), (N, G, S, D), (N, G, S, V) -> (N, H, L, V)``; H a multiple of G."""
+    """``(N, H, L, D), (N, G, S, D), (N, G, S, V)[, mask] -> (N, H, L, V)``; H a multiple of G.
+
+    A mask as fourth input is added to the scores, over which it broadcasts; ``mask: true`` stands for one
+    that is made outside the network.
+    """
 
     dropout: Share = 0.0
     causal: bool = False
@@ -35,10 +40,19 @@ class ScaledDotProductAttention(Layer):
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Attend."""
-        if len(inputs) != _SEPARATE or any(len(t.shape) != 4 for t in inputs):  # noqa: PLR2004  (N, H, L, D)
-            raise LayerError(f"{self.type_name} takes query, key and value, each (batch, heads, length, dim)")
-        mask = Mask(causal=self.causal, window=self.window, padding=self.mask)
-        return attention(tape, *inputs, flash=is_flash(tape, self.kernel), mask=mask, p=self.dropout)
+        if len(inputs) not in (_SEPARATE, _SEPARATE + 1) or {len(t.shape) for t in inputs[:3]} != {_BY_HEADS}:
+            raise LayerError(
+                f"{self.type_name} takes query, key and value, each (batch, heads, length, features), and "
+                f"perhaps a mask, got {[list(t.shape) for t in inputs]}"
+            )
+        q, k, v, *masks = inputs
+        bias = masks[0] if masks else None
+        if bias is not None:
+            scores = (*q.shape[:3], k.shape[2])
+            if broadcast(bias.shape, scores, "attention mask") != scores:
+                raise LayerError(f"attention mask {list(bias.shape)} does not fit scores {list(scores)}")
+        mask = Mask(causal=self.causal, window=self.window, padding=self.mask, bias=bias)
+        return attention(tape, q, k, v, flash=is_flash(tape, self.kernel), mask=mask, p=self.dropout)
 
 
 @register("RoPE", Example(((2, 4, 10, 8),)))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from estimator.layers.base import LAYERS, LayerError, record
-from estimator.layers.library import load_library
+from estimator.layers.base import LayerError, record
+from estimator.layers.library import LAYERS
 from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Mode, Software
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Record
     from estimator.workload.kernel import Kernel
 
-load_library()
 BACKWARD = (Phase.DGRAD, Phase.WGRAD)
 
 
@@ -83,24 +82,20 @@ def test_counts_and_memory_are_the_recorded_ones(case: str, style: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "shapes", "arguments", "forward", "weights"),
+    ("kind", "shapes", "arguments", "counts"),
     [
         # public reports of counters that were wrong, with the right count
-        ("ScaledDotProductAttention", [(1, 12, 64, 64)] * 3, {}, 12582912, 0),  # pytorch#195460: 0
-        ("ScaledDotProductAttention", [(2, 5, 9, 4)] * 3, {}, 12960, 0),  # pytorch#134804: twice
-        ("MultiheadAttention", [(1, 512, 768)], {"num_heads": 12}, 3221225472, 2362368),  # FastBERT#14
-        ("MultiheadAttention", [(1, 300, 448)], {"num_heads": 4}, 642969600, 804608),  # fvcore#153
+        ("ScaledDotProductAttention", [(1, 12, 64, 64)] * 3, {}, (12582912, 0)),  # pytorch#195460: 0
+        ("ScaledDotProductAttention", [(2, 5, 9, 4)] * 3, {}, (12960, 0)),  # pytorch#134804: twice
+        ("MultiheadAttention", [(1, 512, 768)], {"num_heads": 12}, (3221225472, 2362368)),  # FastBERT#14
+        ("MultiheadAttention", [(1, 300, 448)], {"num_heads": 4}, (642969600, 804608)),  # fvcore#153
     ],
 )
 @pytest.mark.parametrize("kernel", ["math", "flash"])
 def test_what_counters_got_wrong(
-    kind: str,
-    shapes: list[tuple[int, ...]],
-    arguments: dict[str, Any],
-    forward: int,
-    weights: int,
-    kernel: str,
+    kind: str, shapes: list[tuple[int, ...]], arguments: dict[str, Any], counts: tuple[int, int], kernel: str
 ) -> None:
+    forward, weights = counts
     result = run(kind, *shapes, kernel=kernel, **arguments)
     assert flops(result, Phase.FORWARD) == forward
     assert parameters(result) == weights
@@ -150,6 +145,18 @@ def test_masks_are_charged_by_convention_and_worked_by_pairs(
     full = run("ScaledDotProductAttention", *((1, 1, 64, 8),) * 3, kernel="math", **arguments)
     assert flops(full, Phase.FORWARD) == 4 * 64 * 64 * 8  # the math kernel computes what it masks
     assert all(k.work_share == 1.0 for k in full.kernels)
+
+
+def test_a_mask_that_is_an_input_is_read_by_the_kernel() -> None:
+    shapes = [(2, 4, 16, 8)] * 3
+    plain = run("ScaledDotProductAttention", *shapes)
+    masked = run("ScaledDotProductAttention", *shapes, (1, 1, 16, 16))
+    assert masked.kernels[0].bytes_read - plain.kernels[0].bytes_read == 16 * 16 * 4
+    in_math = run("ScaledDotProductAttention", *shapes, (1, 1, 16, 16), kernel="math")
+    (kernel,) = named(in_math, "add_bias")
+    assert kernel.bytes_read == (2 * 4 + 1) * 16 * 16 * 4
+    with pytest.raises(LayerError, match="mask"):
+        run("ScaledDotProductAttention", *shapes, (3, 1, 16, 16))
 
 
 def test_shared_heads_shrink_projections_and_not_the_products() -> None:
@@ -301,7 +308,7 @@ def hand_written(heads: int, kv_heads: int, dropout: float) -> Any:  # noqa: ANN
     """Attention as language models write it: one projection, heads by views, joined by a transpose."""
     import torch
 
-    class Attention(torch.nn.Module):
+    class Attention(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
         def __init__(self) -> None:
             super().__init__()
             self.project = torch.nn.Linear(64, (heads + 2 * kv_heads) * 16)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from estimator.layers import recurrent as layers
-from estimator.layers.base import LAYERS, LayerError, record
+from estimator.layers.base import LayerError, record
+from estimator.layers.library import LAYERS
 from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Software
@@ -17,8 +17,6 @@ from estimator.workload.kernel import Op, Phase
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Record
-
-assert layers  # importing registers them
 
 
 def run(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from estimator.layers.base import LAYERS, LayerError, record
-from estimator.layers.library import load_library
+from estimator.layers.base import LayerError, record
+from estimator.layers.library import LAYERS
 from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Mode, Software
@@ -16,7 +16,6 @@ from estimator.workload.kernel import Op, Phase
 if TYPE_CHECKING:
     from estimator.layers.tape import Record
 
-load_library()
 BACKWARD = (Phase.DGRAD, Phase.WGRAD)
 
 
@@ -76,7 +75,7 @@ def test_an_encoder_layer_of_another_width_counts_its_attention() -> None:
 
 
 def test_stacks_are_their_layers() -> None:
-    small = {"nhead": 4, "dim_feedforward": 32}
+    small: dict[str, Any] = {"nhead": 4, "dim_feedforward": 32}
     layer = run("TransformerEncoderLayer", (2, 10, 16), **small)
     stack = run("TransformerEncoder", (2, 10, 16), num_layers=3, norm=True, **small)
     assert parameters(stack) == 3 * parameters(layer) + 32
@@ -88,7 +87,7 @@ def test_stacks_are_their_layers() -> None:
 
 
 def test_a_causal_decoder_masks_its_own_attention_only() -> None:
-    arguments = {"nhead": 4, "dim_feedforward": 32, "causal": True, "kernel": "math"}
+    arguments: dict[str, Any] = {"nhead": 4, "dim_feedforward": 32, "causal": True, "kernel": "math"}
     assert count(run("TransformerDecoderLayer", (2, 10, 16), (2, 7, 16), **arguments), "add_mask") == 1
 
 
@@ -143,7 +142,7 @@ def test_experts_work_for_their_share_of_the_tokens(
 
 
 def test_eager_experts_run_one_after_the_other_and_grouped_ones_at_once() -> None:
-    arguments = {"num_experts": 8, "hidden_features": 32}
+    arguments: dict[str, Any] = {"num_experts": 8, "hidden_features": 32}
     eager = run("MoE", (2, 32, 16), **arguments)
     grouped = run("MoE", (2, 32, 16), software=Software(mode=Mode.FUSED), **arguments)
     assert count(eager, "linear") == 1 + 8 * 3
@@ -223,7 +222,7 @@ def test_flops_are_those_pytorch_counts(kind: str) -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    arguments = {"nhead": 4, "dim_feedforward": 48, "batch_first": True}
+    arguments: dict[str, Any] = {"nhead": 4, "dim_feedforward": 48, "batch_first": True}
     module = getattr(torch.nn, kind)(d_model=32, **arguments)
     inputs = [torch.zeros(2, 20, 32, requires_grad=True), torch.zeros(2, 12, 32, requires_grad=True)]
     inputs = inputs[: 1 if "Encoder" in kind else 2]

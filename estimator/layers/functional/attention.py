@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.layers.base import LayerError
 from estimator.layers.functional.movement import contiguous, permute, repeat, transpose
-from estimator.layers.functional.pointwise import dropout, each_element, operand_gradient, pointwise, unary
+from estimator.layers.functional.pointwise import dropout, operand_gradient, pointwise, unary
 from estimator.layers.functional.products import matmul, product_inputs
 from estimator.layers.functional.reductions import softmax
 from estimator.layers.strides import preserved
@@ -145,7 +145,10 @@ def _math(tape: Tape, q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, p: float) 
         )  # fmt: skip
     if mask.bias is not None:
         if eager:
-            each_element(tape, scores, "add_bias", Phase.FORWARD, reads=2)
+            pointwise(
+                tape, "add_bias", Phase.FORWARD, read=scores.bytes + mask.bias.bytes, written=scores.bytes,
+                elements=scores.numel, compute=scores.dtype,
+            )  # fmt: skip
         if mask.bias.requires_grad:
             operand_gradient(tape, mask.bias, scores)
     weights = dropout(tape, softmax(tape, scores), p=p)
