@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from estimator.app.case_networks import open_network
 from estimator.app.case_prediction import CasePredictor
+from estimator.app.case_work import Works
 from estimator.calibrate.case import interpret_all
 from estimator.calibrate.cpu_rows import read_measurements
 from estimator.calibrate.fit import fit
 from estimator.calibrate.row_aliases import read_alias_tables
 from estimator.catalog.calibration import load_calibration
 from estimator.catalog.store import bundled_root
-from estimator.layers.library import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,7 @@ class ShippedPredictor:
 
 def shipped_predictor() -> ShippedPredictor:
     """Return the predictor with what ships: aliases, zoo, devices and calibration."""
-    load_library()
     tables = read_alias_tables(bundled_root() / ALIASES)
-    return ShippedPredictor(tables=tables, predict=CasePredictor(tables, open_network, load_calibration()))
+    return ShippedPredictor(
+        tables=tables, predict=CasePredictor(tables, Works(open_network), load_calibration())
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import NetworkRef, UncoveredError, network_of
-from estimator.calibrate.row_facts import Parallelism, batch_of, parallelism_of, row_facts, usual_batch
+from estimator.calibrate.row_facts import batch_of, parallelism_of, recompute_of, row_facts, usual_batch
 from estimator.calibrate.row_settings import (
     DEFAULT_OPTIMIZER,
     TRANSFORMER_OPTIMIZER,
@@ -25,6 +25,7 @@ from estimator.calibrate.row_span import (
     measured_of,
     span_of,
 )
+from estimator.predict.parallel import Parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +47,7 @@ class Case:
     The predicted time is ``steps`` optimizer steps in ``phases`` plus one forward pass of
     ``validation_samples``. A step passes ``step_samples`` over all devices, ``micro_batch`` at a time on a
     data-parallel rank (None: not stated). ``parallel`` is None where a model-parallel layout is not stated.
+    ``recompute``: the activations computed twice (none, selective, full).
     ``message_bytes``: an all-reduce alone; ``measured_s`` None: a rate of FLOPs was measured.
     """
 
@@ -57,6 +59,7 @@ class Case:
     count: int
     nodes: int
     parallel: Parallelism | None
+    recompute: str
     precision: str
     software: Software
     phases: tuple[Phase, ...]
@@ -146,6 +149,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         count=count,
         nodes=_nodes(row, count),
         parallel=layout if stated or count == 1 or micro is not None else None,
+        recompute=recompute_of(row.notes),
         precision=precision,
         software=software,
         phases=STEP_MODES.get(row.mode, STEP_MODES["train_step"]),
@@ -184,7 +188,8 @@ def _allreduce(row: MeasuredRow, tables: AliasTables) -> Case:
     why = unusable(row, trust)
     return Case(
         row=row, network=NetworkRef(name="all_reduce"), micro_batch=1, step_samples=1.0, optimizer="sgd",
-        count=count, nodes=_nodes(row, count), parallel=Parallelism(data=count), precision="fp32",
+        count=count, nodes=_nodes(row, count), parallel=Parallelism(data=count), recompute="none",
+        precision="fp32",
         software=software_of(row, "fp32", tables), phases=(), inference=False, steps=1.0,
         validation_samples=0.0,
         measured=Measured(seconds=2 * (count - 1) / count * size / (row.value * 1e9)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import UncoveredError, typed
+from estimator.predict.parallel import Parallelism
 
 if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
@@ -32,9 +33,10 @@ _LAYOUT_KEYS = {
     "tensor": r"\bTP\s?=?\s?(\d+)|\btensor parallel size\s*=?\s*(\d+)|\btp(\d+)\b",
     "pipeline": r"\bPP\s?=?\s?(\d+)|\bpp(\d+)(?:_\d+)?\b",
     "context": r"\bCP\s?=?\s?(\d+)",
-    "expert": r"\bEP\s?=?\s?(\d+)",
     "virtual": r"\bVP\s?=?\s?(\d+)",
 }
+_MODEL_PARALLEL = re.compile(r"model-parallel size (\d+)")
+_SEQUENCE_PARALLEL = re.compile(r"NeMo|Megatron-Core|Megatron-Bridge|torchtitan")
 _FSDP = re.compile(r"\bFSDP2?(?!=0)\b|\bFSDP\d|FULL_SHARD|fully sharded|ZeRO-3", re.IGNORECASE)
 _ZERO1 = re.compile(r"ZeRO-[12]\b")
 _NO_RECOMPUTE = re.compile(
@@ -46,29 +48,6 @@ _RECOMPUTE = re.compile(
     r"full activation recompute|remat=full|ZeRO-3 \+ recompute|full recompute",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parallelism:
-    """How a model is spread over devices: ``data`` x ``tensor`` x ``pipeline`` x ``context`` devices.
-
-    ``sharding``: none, zero1 (optimizer state) or fsdp (weights too). ``recompute``: none, selective, full.
-    ``virtual`` pipeline stages a device.
-    """
-
-    data: int = 1
-    tensor: int = 1
-    pipeline: int = 1
-    context: int = 1
-    expert: int = 1
-    virtual: int = 1
-    sharding: str = "none"
-    recompute: str = "none"
-
-    @property
-    def model_devices(self) -> int:
-        """Devices that hold one replica between them."""
-        return self.tensor * self.pipeline * self.context
 
 
 def row_facts(row: MeasuredRow) -> dict[str, Value]:
@@ -126,21 +105,22 @@ def parallelism_of(row: MeasuredRow, count: int) -> tuple[Parallelism, bool]:
     notes = row.notes.replace("tensor parallel size = num_devices", f"TP={count}")
     found = {name: re.search(pattern, notes) for name, pattern in _LAYOUT_KEYS.items()}
     sizes = {name: int(next(filter(None, hit.groups()))) for name, hit in found.items() if hit}
+    if size := _MODEL_PARALLEL.search(notes):
+        sizes |= {"tensor": min(8, int(size[1])), "pipeline": max(1, int(size[1]) // 8)}
     layout = Parallelism(
         tensor=sizes.get("tensor", 1), pipeline=sizes.get("pipeline", 1), context=sizes.get("context", 1),
-        expert=sizes.get("expert", 1), virtual=sizes.get("virtual", 1),
+        virtual=sizes.get("virtual", 1),
+        sequence_parallel=sizes.get("tensor", 1) > 1 and bool(_SEQUENCE_PARALLEL.search(row.framework)),
     )  # fmt: skip
-    stated = bool(sizes.keys() & {"tensor", "pipeline", "context"}) or bool(_FSDP.search(notes))
     if count % layout.model_devices:
         raise UncoveredError("parallel layout does not divide the devices")
     sharding = "fsdp" if _FSDP.search(notes) else "zero1" if _ZERO1.search(notes) else "none"
-    return replace(
-        layout, data=count // layout.model_devices, sharding=sharding, recompute=_recompute(notes)
-    ), stated
+    stated = bool(sizes) or sharding == "fsdp"
+    return replace(layout, data=count // layout.model_devices, sharding=sharding), stated
 
 
-def _recompute(notes: str) -> str:
-    """Which activations are computed twice, as the notes put it."""
+def recompute_of(notes: str) -> str:
+    """Read which activations are computed twice: none, selective or full."""
     if _NO_RECOMPUTE.search(notes):
         return "none"
     if _SELECTIVE.search(notes):

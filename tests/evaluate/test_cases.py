@@ -83,7 +83,7 @@ def test_megatron_layout_and_accumulation(tables: AliasTables) -> None:
 def test_fully_sharded_data_parallel_with_checkpoints(tables: AliasTables) -> None:
     case = case_of(tables, "LLMFOUNDRY")
     assert case.parallel is not None
-    assert (case.parallel.sharding, case.parallel.recompute, case.parallel.data) == ("fsdp", "full", 512)
+    assert (case.parallel.sharding, case.recompute, case.parallel.data) == ("fsdp", "full", 512)
     assert (case.precision, case.software.attention) == ("amp-bf16", AttentionKernel.FLASH)
     assert case.measured_s == pytest.approx(512 * 8 * 2048 / 515636)
 

@@ -1,0 +1,156 @@
+"""Lowers the networks of measured cases: once or twice a recipe, whatever the number of batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from estimator.app.request import on_kind
+from estimator.errors import EstimatorError
+from estimator.networks.lowering import lower
+from estimator.networks.optimizers import OPTIMIZERS
+from estimator.networks.training import Checkpointing, Training
+from estimator.precision import POLICIES
+from estimator.predict.table import build_pair, build_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from estimator.calibrate.case import Case
+    from estimator.calibrate.row_aliases import NetworkRef
+    from estimator.document import Value
+    from estimator.hardware.architecture import DeviceKind
+    from estimator.networks.graph import Network
+    from estimator.predict.table import KernelTable
+    from estimator.software import Software
+    from estimator.workload.workload import Workload
+
+
+class OpenNetwork(Protocol):
+    """Opens a network by its name with parameters replaced; raises InputError when it cannot."""
+
+    def __call__(self, name: str, overrides: Mapping[str, Value]) -> Network:
+        """Return the network."""
+
+
+class Recipe(NamedTuple):
+    """What decides the kernels of a case, its batch apart: cases with equal recipes share two lowerings."""
+
+    network: NetworkRef
+    kind: DeviceKind
+    precision: str
+    optimizer: str
+    software: Software
+    inference: bool
+    recompute: bool
+
+    def training(self, batch: int) -> Training:
+        """Return the recipe at one batch, as a framework runs it on its kind of device."""
+        training = Training(
+            batch=batch,
+            precision=POLICIES.get(self.precision),
+            optimizer=OPTIMIZERS.get(self.optimizer),
+            software=self.software,
+            checkpointing=Checkpointing.BLOCKS if self.recompute else Checkpointing.NONE,
+            training=not self.inference,
+        )
+        return on_kind(training, self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A recipe at one batch: the kernels of a pass and the update, gradient bytes, FLOPs of a sample."""
+
+    table: KernelTable
+    gradient_bytes: int
+    sample_flops: float
+    parameters: int
+    family: str
+
+
+def recipe_of(case: Case, kind: DeviceKind) -> Recipe:
+    """Return the recipe of a case on a kind of device."""
+    return Recipe(
+        network=case.network,
+        kind=kind,
+        precision=case.precision,
+        optimizer="none" if case.inference else case.optimizer,
+        software=replace(case.software, framework="pytorch"),  # the framework scales times, not kernels
+        inference=case.inference,
+        recompute=case.recompute == "full",
+    )
+
+
+class Works:
+    """Keeps what was lowered: kernel tables by recipe and batch, and whole workloads where one is needed."""
+
+    def __init__(self, open_network: OpenNetwork) -> None:
+        """Remember how networks open."""
+        self._open = open_network
+        self._works: dict[Recipe, dict[int, Work]] = {}
+        self._refused: dict[Recipe, EstimatorError] = {}
+        self._workloads: dict[tuple[Recipe, int], Workload] = {}
+
+    def prepare(self, wanted: Iterable[tuple[Recipe, int]]) -> None:
+        """Lower all recipes at the batches that are wanted; what fails is raised where it is asked for."""
+        batches: dict[Recipe, set[int]] = {}
+        for recipe, batch in wanted:
+            if recipe not in self._refused and batch not in self._works.get(recipe, {}):
+                batches.setdefault(recipe, set()).add(batch)
+        for recipe, missing in batches.items():
+            try:
+                found = _lowered(recipe, sorted(missing), self._network(recipe))
+            except EstimatorError as error:
+                self._refused[recipe] = error
+            else:
+                self._works.setdefault(recipe, {}).update(found)
+
+    def work(self, recipe: Recipe, batch: int) -> Work:
+        """Return the kernels of a recipe at one batch; raises EstimatorError when there are none."""
+        self.prepare([(recipe, batch)])
+        if recipe in self._refused:
+            raise self._refused[recipe]
+        return self._works[recipe][batch]
+
+    def workload(self, recipe: Recipe, batch: int) -> Workload:
+        """Return the layers of a recipe at one batch; raises EstimatorError when there are none."""
+        key = (recipe, batch)
+        if key not in self._workloads:
+            self._workloads[key] = lower(self._network(recipe), recipe.training(batch))
+        return self._workloads[key]
+
+    def _network(self, recipe: Recipe) -> Network:
+        return self._open(recipe.network.name, dict(recipe.network.params))
+
+
+def _lowered(recipe: Recipe, batches: Sequence[int], network: Network) -> dict[int, Work]:
+    """Lower at the smallest and the largest batch, and read the tables between them off these."""
+    small = lower(network, recipe.training(batches[0]))
+    if len(batches) == 1:
+        return {batches[0]: _work(network, small, build_table(small))}
+    large = lower(network, recipe.training(batches[-1]))
+    try:
+        first, last = build_pair(small, large)
+    except ValueError:  # the two launch different kernels: each batch is lowered by itself
+        whole = {batch: lower(network, recipe.training(batch)) for batch in batches}
+        return {batch: _work(network, each, build_table(each)) for batch, each in whole.items()}
+    width = batches[-1] - batches[0]
+    return {
+        batch: _work(network, small, first.between(last, (batch - batches[0]) / width)) for batch in batches
+    }
+
+
+def _work(network: Network, workload: Workload, table: KernelTable) -> Work:
+    return Work(
+        table=table,
+        gradient_bytes=sum(each.bytes for each in workload.collectives),
+        sample_flops=(workload.forward_flops + workload.backward_flops) / workload.batch,
+        parameters=workload.parameters,
+        family=network.family or _family(network.name),
+    )
+
+
+def _family(name: str) -> str:
+    """Return the first word of a network's name: what names of one family share."""
+    stem = name.rpartition(":")[2]
+    return stem.split("_")[0].rstrip("0123456789") or stem
