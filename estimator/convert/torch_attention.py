@@ -1,0 +1,93 @@
+"""Translators of attention."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from estimator.convert.torch_shapes import reshaped
+from estimator.convert.torch_trace import Ref
+from estimator.convert.torch_translate import UntranslatableError, arguments, translates
+
+if TYPE_CHECKING:
+    from estimator.convert.torch_trace import Call
+    from estimator.convert.torch_shapes import reshaped
+from estimator.convert.torch_trace import Ref
+from estimator.convert.torch_translate import Translation
+
+
+_USUAL_RANK = 4  # (batch, heads, length, dim)
+
+
+@translates(
+    "torch.nn.functional.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention"
+)
+def scaled_dot_product_attention(t: Translation, call: Call) -> None:
+    """A mask is a fourth input."""
+    a = arguments(call, "query key value attn_mask dropout_p is_causal")
+    args: dict[str, Any] = {}
+    if a.get("dropout_p"):
+        args["dropout"] = a["dropout_p"]
+    if a.get("is_causal"):
+        args["causal"] = True
+    operands = [a["query"], a["key"], a["value"]]
+    sources = [t.source(r) for r in operands]
+    mask = a.get("attn_mask")
+    if mask is not None and t.value(mask).dtype == "bool":
+        args["mask"] = True  # a mask of truth values is turned into one of numbers
+    elif mask is not None:
+        sources.append(t.source(mask))
+    rank = len(t.shape(a["query"]))
+    if rank == _USUAL_RANK:
+        source = t.step(call, "ScaledDotProductAttention", args, sources)
+    else:
+        flat = [
+            t.step(call, "Reshape", {"shape": _four(t, r), "start_dim": 0}, [s])
+            for r, s in zip(operands, sources, strict=False)
+        ]
+        source = t.step(call, "ScaledDotProductAttention", args, [*flat, *sources[3:]])
+        source = t.step(call, "Reshape", reshaped(t, a["query"], Ref(call.outputs[0])), [source])
+    t.hold(call, source)
+
+
+def _four(t: Translation, ref: Ref) -> list[int]:
+    """Return the shape (batch, heads, length, dim) of one of another rank."""
+    shape = list(t.flexible(ref))
+    if len(shape) < _USUAL_RANK:
+        return [shape[0], 1, *shape[1:]]
+    return [-1, *shape[-3:]]
+
+
+@translates("torch.nn.functional.multi_head_attention_forward")
+def multi_head_attention(t: Translation, call: Call) -> None:
+    """The module's function works sequence-first; the layer is batch-first, its transposes are views."""
+    names = (
+        "query key value embed_dim_to_check num_heads in_proj_weight in_proj_bias bias_k bias_v add_zero_attn "
+        "dropout_p out_proj_weight out_proj_bias training key_padding_mask need_weights attn_mask"
+    )
+    a = arguments(call, names)
+    if a.get("use_separate_proj_weight"):
+        raise UntranslatableError("separate projections of different widths")
+    if a.get("bias_k") is not None or a.get("add_zero_attn"):
+        raise UntranslatableError("attention with extra keys")
+    operands = [a["query"], a["key"], a["value"]]
+    args: dict[str, Any] = {"num_heads": a["num_heads"]}
+    if a.get("dropout_p") and a.get("training", True):
+        args["dropout"] = a["dropout_p"]
+    if a.get("in_proj_bias") is None:
+        args["bias"] = False
+    if a.get("is_causal"):
+        args["causal"] = True
+    elif a.get("attn_mask") is not None or a.get("key_padding_mask") is not None:
+        args["mask"] = True
+    if a.get("need_weights", True):
+        args["kernel"] = "math"
+    first = {"dim0": 0, "dim1": 1}
+    unique = list(dict.fromkeys(r.index for r in operands))
+    batch_first = {i: t.step(call, "Transpose", first, [t.source(r)]) for i, r in
+                   ((r.index, r) for r in operands)} if len(t.shape(operands[0])) == 3 else {}  # fmt: skip
+    sources = [batch_first.get(r.index) or t.source(r) for r in operands]
+    weights = [a["in_proj_weight"], a.get("in_proj_bias"), a["out_proj_weight"], a.get("out_proj_bias")]
+    source = t.emit(call, "MultiheadAttention", args, [], weights)
+    t.entries[-1].inputs = tuple(sources[:1] if len(unique) == 1 else sources)
+    if batch_first:
+        t.hold_one(call, 0, t.step(call, "Transpose", first, [source]))
