@@ -197,7 +197,7 @@ class Items(Kind):
     @property
     def name(self) -> str:  # type: ignore[override]
         """Say what is in the list."""
-        how_many = f"{self.count} of " if self.count else ""
+        how_many = f"{self.count} " if self.count else ""
         return f"a list of {how_many}{self.item.name.removeprefix('a ')}s"
 
     def accept(self, value: Value) -> tuple[Any, ...]:

@@ -122,6 +122,8 @@ def _optimizer(node: Node, values: Environment, problems: Problems) -> Optimizer
         rule: OptimizerRule | None = _registered(OPTIMIZERS, node, values, problems)
         return rule
     nodes = entries(node, ("type", *OPTIMIZER_ARGUMENTS), "'optimizer'", problems)
+    if not isinstance(node, MapNode):
+        return None
     if "type" not in nodes:
         problems.add("'optimizer' needs a 'type'", node.at, f"one of {', '.join(OPTIMIZERS)}")
         return None

@@ -150,7 +150,10 @@ def _reserved() -> Schema:
 def _any_layer(names: list[str]) -> Schema:
     """Return the schema of a layer: a word, or a mapping whose keys depend on its type."""
     conditions = [
-        _when({"required": ["type"], "properties": {"type": {"const": name}}}, f"#/$defs/{folder}/{name}")
+        _when(
+            {"type": "object", "required": ["type"], "properties": {"type": {"const": name}}},
+            f"#/$defs/{folder}/{name}",
+        )
         for folder, types in (("types", names), ("containers", ["Sequential", "Residual", "Parallel"]))
         for name in types
     ]
