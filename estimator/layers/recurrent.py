@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from estimator.layers.arguments import NonNegative, Positive, Share
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional import recurrent as steps
+from estimator.layers.functional.movement import contiguous, permute
 from estimator.layers.functional.pointwise import dropout
 from estimator.layers.functional.recurrent import Cell, CellWeights, run_cell, run_direction
 from estimator.workload.build import traffic
@@ -15,7 +16,6 @@ from estimator.workload.kernel import Op, Phase
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
-    from estimator.workload.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,8 @@ class Recurrent(Layer):
             batch = x.shape[0 if self.batch_first else 1]
         directions = 2 if self.bidirectional else 1
         self._check_states(states, batch, directions)
-        y = tape.view(x, (time, batch, features))
-        if batched and self.batch_first:
-            reorder(tape, x)
+        y = permute(tape, x, (1, 0, 2)) if batched and self.batch_first else x
+        y = tape.view(contiguous(tape, y), (time, batch, features))
         for layer in range(self.num_layers):
             if layer and self.dropout:
                 y = dropout(tape, y, p=self.dropout)
@@ -92,40 +91,27 @@ class Recurrent(Layer):
             (*first.shape[:-1], len(runs) * self._out), first.dtype, requires_grad=first.requires_grad
         )
         if not self.fused:
-            for phase in (Phase.FORWARD, Phase.DGRAD) if out.requires_grad else (Phase.FORWARD,):
-                tape.emit(_copy("directions", Op.CONCAT, phase, out))
+            tape.emit(
+                traffic(
+                    "cat", Op.CONCAT, Phase.FORWARD, compute=out.dtype, read=out.bytes, written=out.bytes,
+                    elements=out.numel, flops_per_element=0,
+                )
+            )  # fmt: skip
         return out
 
     def _outputs(self, tape: Tape, y: Tensor, size: tuple[int, int], *, batched: bool) -> tuple[Tensor, ...]:
         time, batch = size
         directions = 2 if self.bidirectional else 1
-        lead: tuple[int, ...] = (time,)
-        if batched:
-            lead = (batch, time) if self.batch_first else (time, batch)
-        rows: tuple[int, ...] = (self.num_layers * directions,)
-        if batched:
-            rows = (*rows, batch)
+        rows = (self.num_layers * directions, *((batch,) if batched else ()))
         last = [
             tape.new((*rows, width), y.dtype, requires_grad=y.requires_grad)
             for width in (self._out, self.hidden_size)[: self.cell.states]
         ]
-        return (tape.view(y, (*lead, directions * self._out)), *last)
-
-
-def _copy(name: str, op: Op, phase: Phase, x: Tensor) -> Kernel:
-    return traffic(
-        name, op, phase, compute=x.dtype, read=x.bytes, written=x.bytes, elements=x.numel, flops_per_element=0
-    )
-
-
-def reorder(tape: Tape, x: Tensor) -> None:
-    """Put the copy from batch-first to time-first order on the tape, and that of the gradient back.
-
-    The copy takes the place of ``x`` in memory: what is kept for the backward is one of the two.
-    """
-    tape.emit(_copy("batch_to_time", Op.TRANSPOSE, Phase.FORWARD, x))
-    if x.requires_grad:
-        tape.emit(_copy("batch_to_time_backward", Op.TRANSPOSE, Phase.DGRAD, x))
+        if batched and self.batch_first:
+            y = permute(tape, y, (1, 0, 2))
+        elif not batched:
+            y = tape.view(y, (time, directions * self._out))
+        return (y, *last)
 
 
 def check_features(layer: Layer, x: Tensor, wanted: int | None, *, ranks: tuple[int, ...]) -> int:

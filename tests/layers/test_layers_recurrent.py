@@ -133,6 +133,16 @@ def test_unfused_layers_launch_each_step() -> None:
     assert names["linear"] == 1
 
 
+def test_batch_first_copies_to_time_first_and_gives_a_view() -> None:
+    batch_first = run("LSTM", (4, 35, 16), hidden_size=32)
+    time_first = run("LSTM", (35, 4, 16), hidden_size=32, batch_first=False)
+    extra = Counter(k.name for k in batch_first.kernels) - Counter(k.name for k in time_first.kernels)
+    assert set(extra) == {"contiguous", "contiguous_backward"}
+    assert batch_first.outputs[0].shape == (4, 35, 32)
+    assert batch_first.outputs[0].strides == (32, 4 * 32, 1)
+    assert saved(batch_first) == saved(time_first)
+
+
 def test_autocast_multiplies_in_low_precision() -> None:
     result = run("LSTM", (4, 35, 16), policy="amp", hidden_size=32)
     products = [k for k in result.kernels if k.flops]
