@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from estimator.layers.arguments import NonNegative, Positive, Share
 from estimator.layers.base import Example, Layer, LayerError, register
-from estimator.layers.functional import recurrent as steps
+from estimator.layers.functional import cells
+from estimator.layers.functional.cells import Cell, CellWeights
 from estimator.layers.functional.movement import contiguous, permute
 from estimator.layers.functional.pointwise import dropout
-from estimator.layers.functional.recurrent import Cell, CellWeights, run_cell, run_direction
+from estimator.layers.functional.recurrent import run_cell, run_direction
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
 
@@ -24,7 +25,8 @@ class Recurrent(Layer):
 
     ``batch_first`` is true in this language; false takes ``(T, N, in)``. ``(T, in)`` is a sequence without a
     batch. Initial states may follow as further inputs. ``fused: false`` steps through the sequence as a
-    framework without cuDNN does.
+    framework without cuDNN does. The steps run time first: a batch-first sequence is copied, its output a
+    transposed view.
     """
 
     cell: ClassVar[Cell]
@@ -149,7 +151,7 @@ def cell_weights(
 class RNN(Recurrent):
     """``h = tanh(W x + U h)``, or with relu."""
 
-    cell = steps.RNN
+    cell = cells.RNN
 
     nonlinearity: Literal["tanh", "relu"] = "tanh"
 
@@ -159,7 +161,7 @@ class RNN(Recurrent):
 class LSTM(Recurrent):
     """Long short-term memory; ``proj_size`` narrows the output of each step."""
 
-    cell = steps.LSTM
+    cell = cells.LSTM
 
     proj_size: NonNegative = 0
 
@@ -175,7 +177,7 @@ class LSTM(Recurrent):
 class GRU(Recurrent):
     """Gated recurrent unit."""
 
-    cell = steps.GRU
+    cell = cells.GRU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +216,7 @@ class RecurrentCell(Layer):
 class RNNCell(RecurrentCell):
     """One step of an RNN."""
 
-    cell = steps.RNN
+    cell = cells.RNN
 
     nonlinearity: Literal["tanh", "relu"] = "tanh"
 
@@ -224,7 +226,7 @@ class RNNCell(RecurrentCell):
 class LSTMCell(RecurrentCell):
     """One step of an LSTM: gives the hidden and the cell state."""
 
-    cell = steps.LSTM
+    cell = cells.LSTM
 
 
 @register("GRUCell", Example(((4, 8),), {"hidden_size": 6}))
@@ -232,4 +234,4 @@ class LSTMCell(RecurrentCell):
 class GRUCell(RecurrentCell):
     """One step of a GRU."""
 
-    cell = steps.GRU
+    cell = cells.GRU
