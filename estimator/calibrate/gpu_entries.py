@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,14 @@ _HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level abo
 _HELD_GLOBALLY = 2.0
 
 
+class _Scales(NamedTuple):
+    """Indices of what vendor, architecture and device attain, by the units that do the work."""
+
+    vector: list[int]
+    matrix: list[int]
+    memory: list[int]
+
+
 class GpuEntries:
     """Adds observations to a design, and names the coefficients they hang on.
 
@@ -61,7 +69,7 @@ class GpuEntries:
             compute_s = np.where(work > 0, work / peak, 0.0)
             inverse_k = np.where(table.k > 0, 1.0 / table.k, 0.0)
         columns = [self._category(observation, i) for i in range(len(table.categories))]
-        shared_c, shared_m = self._scales(device)
+        scales = self._scales(device)
         release = self.start.software.index(fleet_factors(self.start, observation))
         serial = np.array([c.kind.startswith("serial") for c in table.categories])[table.category]
         compute_s = np.where(serial, 0.0, compute_s)
@@ -72,11 +80,12 @@ class GpuEntries:
             return np.array([column[field] for column in columns], dtype=np.intp)[table.category]
 
         both = self._release(release, table.categories)[table.category]
+        on_matrix = pick("matrix")[:, 0] > 0
         memory_s = np.where(serial, 0.0, traffic_s(table, fleet, pick("memory"))[:, 0])
         first = self.entries.add(
             number, table.runs, compute_s=compute_s, memory_s=memory_s, inverse_k=inverse_k,
-            order=pick("order")[:, 0], compute=_join(by_kernel(0), shared_c),
-            memory=_join(by_kernel(1), shared_m), depth=by_kernel(2), both=both,
+            order=pick("order")[:, 0], compute=_join(by_kernel(0), scales.vector, scales.matrix, on_matrix),
+            memory=_join(by_kernel(1), scales.memory), depth=by_kernel(2), both=both,
         )  # fmt: skip
         fast = np.flatnonzero(table.winograd & (pick("winograd_compute")[:, 0] > 0))
         if len(fast):
@@ -84,8 +93,8 @@ class GpuEntries:
             bandwidth = pick("winograd_memory")[fast, 0]
             self.entries.add(
                 number, table.runs[fast], compute_s=compute_s[fast], memory_s=table.bytes[fast] / bandwidth,
-                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, shared_c),
-                memory=_join(m, shared_m), depth=d, both=both[fast], rival=first + fast,
+                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, scales.vector),
+                memory=_join(m, scales.memory), depth=d, both=both[fast], rival=first + fast,
             )  # fmt: skip
         self._launches(number, table.total(table.launches))
         self._steps(number, observation)
@@ -111,28 +120,27 @@ class GpuEntries:
             add(Key("gpu", key, "depth"), regime.depth, hold=_HELD_GLOBALLY, **_DEPTH),
         )
 
-    def _scales(self, device: Device) -> tuple[list[int], list[int]]:
-        """Return the indices of all scales on a device's compute and memory speed."""
+    def _scales(self, device: Device) -> _Scales:
+        """Return the indices of all scales on a device's speeds."""
         levels = [
             ("vendors", device.vendor.lower(), self.start.vendors),
             ("architectures", device.architecture.id, self.start.architectures),
         ]
         if device.id in self.scaled:
             levels.append(("devices", device.id, self.start.devices))
-        found: tuple[list[int], list[int]] = ([], [])
+        found = _Scales([], [], [])
         for part, entry, known in levels:
             scale = known.get(entry, Scale())
-            for name, value, into in (
-                ("compute", scale.compute, found[0]),
-                ("memory", scale.memory, found[1]),
-            ):
+            for name, into in (("compute", found.vector), ("matrix", found.matrix), ("memory", found.memory)):
+                value = float(getattr(scale, name))
                 into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
         share = sustained_share(device, self.start)
         if share < 1:
             number = [p.compute for p in self.start.gpu.power_classes].index(share)
-            found[0].append(
-                self.parameters.add(Key("power", str(number), "compute"), share, hold=_HELD, **_SCALE)
-            )
+            key = Key("power", str(number), "compute")
+            index = self.parameters.add(key, share, hold=_HELD, **_SCALE)
+            found.vector.append(index)
+            found.matrix.append(index)
         return found
 
     def _release(self, number: int, categories: Sequence[object]) -> Ints:
@@ -188,6 +196,11 @@ def _neutral(calibration: Calibration) -> Calibration:
     )  # fmt: skip
 
 
-def _join(own: Ints, shared: list[int]) -> Ints:
-    """Put the indices all entries share behind each entry's own."""
-    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])
+def _join(
+    own: Ints, shared: list[int], others: list[int] | None = None, use: NDArray[np.bool_] | None = None
+) -> Ints:
+    """Put the indices all entries share behind each entry's own; ``others`` where ``use`` says so."""
+    behind = np.tile(np.array(shared, dtype=np.intp), (len(own), 1))
+    if others is not None and use is not None:
+        behind = np.where(use[:, None], np.array(others, dtype=np.intp), behind)
+    return np.column_stack([own, behind])

@@ -35,10 +35,12 @@ class Regime:
 class Scale:
     """What a group of devices (vendor, architecture, device) attains relative to the level above it.
 
-    ``kinds`` scales the speed of one class of kernels on top; ``rows`` counts the measurements it rests on.
+    ``compute`` is for vector units, ``matrix`` for matrix units; ``kinds`` scales the speed of one class of
+    kernels on top; ``rows`` counts the measurements it rests on.
     """
 
     compute: float = 1.0
+    matrix: float = 1.0
     memory: float = 1.0
     launch: float = 1.0
     kinds: Mapping[str, float] = field(default_factory=dict)

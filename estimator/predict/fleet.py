@@ -51,10 +51,14 @@ class Column(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The units a product runs on, and their peak in FLOP/s."""
+    """The units a product runs on (vector, matrix; double for fp64), and their peak in FLOP/s."""
 
     name: str
     peak: float
+
+    def scale(self, scale: Scale) -> float:
+        """Return what a group of devices attains on these units."""
+        return scale.matrix if self.name == "matrix" else scale.compute
 
 
 def product_path(device: Device, dtype: DType) -> Path:
@@ -73,6 +77,8 @@ def product_path(device: Device, dtype: DType) -> Path:
         raise InputError(
             f"{device.name} has no {dtype} arithmetic", hint=f"it has {', '.join(known) or 'no known peaks'}"
         )
+    if dtype is DType.FP64:
+        return Path("double", max(matrix, vector))
     return Path("matrix", matrix) if matrix > vector else Path("vector", vector)
 
 
@@ -138,7 +144,7 @@ class Fleet:
         scales = scales_of(device, self.calibration)
         stem = category.kind.partition(".")[0]
         time = self.factors.time * self.factors.kinds.get(stem, 1.0)
-        compute = float(np.prod([s.compute * s.kinds.get(stem, 1.0) for s in scales])) / time
+        compute = float(np.prod([path.scale(s) * s.kinds.get(stem, 1.0) for s in scales])) / time
         memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
         compute *= sustained_share(device, self.calibration)
         bandwidth = bandwidth_of(device)
@@ -156,12 +162,7 @@ class Fleet:
         )
 
     def _winograd(self, category: Category, path: Path) -> Regime | None:
-        usable = (
-            category.kind == "conv"
-            and category.dtype is DType.FP32
-            and path.name == "vector"
-            and self.factors.winograd
-        )
+        usable = category.kind == "conv" and path.name == "vector" and self.factors.winograd
         return self.calibration.gpu.regimes.get("winograd") if usable else None
 
 
