@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.catalog.networks import load_network, zoo
-from estimator.layers.library import load_library
 from estimator.networks.lowering import lower
 from estimator.networks.training import Training
 from estimator.results.networks import NetworkCheckResult, NetworkListResult, NetworkRow
@@ -19,7 +18,6 @@ _ONE_SAMPLE = Training(batch=1, training=False)
 
 def list_networks(family: str | None = None) -> NetworkListResult:
     """Return the zoo, counted: alphabetical, of one family where one is named."""
-    load_library()
     networks = [load_network(name) for name in sorted(zoo())]
     return NetworkListResult(
         networks=tuple(_row(n, lower(n, _ONE_SAMPLE)) for n in networks if family in (None, n.family))

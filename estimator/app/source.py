@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from estimator.catalog.networks import find_network, parse_network
 from estimator.catalog.text_files import read_stream
-from estimator.layers.library import load_library
 from estimator.networks.training import Training
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ class Described:
 
 def open_network(name: str, overrides: Sequence[str], stdin: BinaryIO) -> Described:
     """Return the network of a zoo name, a path, or ``-`` for standard input."""
-    load_library()
     source = read_stream(stdin, "<stdin>") if name == STDIN else find_network(name)
     network = parse_network(source, overrides)
     return Described(network=network, training=Training(**network.recipe))

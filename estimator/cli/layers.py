@@ -29,7 +29,8 @@ def layers(
     from estimator.networks.lowering import lower
     from estimator.report.screens.work import layers_screen
 
-    request = Request(network=network, batch=batch, precision=precision, attention=attention)
+    # FLOPs by convention are the model's: what flash attention computes again is not among them.
+    request = Request(network=network, batch=batch, precision=precision, attention=attention or "math")
     described = open_network(request.network, tuple(set_ or ()), sys.stdin.buffer)
     training = training_of(request, described.training)
     result = layers_result(lower(described.network, training), precision=training.precision.name)

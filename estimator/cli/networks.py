@@ -77,8 +77,6 @@ def schema() -> None:
     import json
 
     from estimator.cli.output import write
-    from estimator.layers.library import load_library
     from estimator.networks.language.schema import network_schema
 
-    load_library()
     write(sys.stdout, json.dumps(network_schema(), indent=2) + "\n")
