@@ -45,14 +45,20 @@ class Convolution(Layer):
             )
         )  # fmt: skip
         before, after = self._padding(kernel, stride, dilation)
-        if before != after or (self.padding_mode != "zeros" and any(before)):
+        zeros = (0,) * self.dims
+        if self.padding_mode != "zeros" and any(before + after):
             mirrors = self.padding_mode in ("reflect", "replicate")
             x = pad(tape, x, before, after, name=f"{self.padding_mode}_pad", mirrors=mirrors)
-            size = tuple(s + b + a for s, b, a in zip(size, before, after, strict=True))
-            before = after = (0,) * self.dims
+            padding = zeros
+        elif before != after:  # the kernel pads both sides alike, a copy adds what one side has more
+            more = tuple(a - b for b, a in zip(before, after, strict=True))
+            x, padding = pad(tape, x, zeros, more, name="zeros_pad"), before
+        else:
+            padding = before
+        size = x.shape[-self.dims :]
         size_out = tuple(
-            (s + b + a - d * (k - 1) - 1) // st + 1
-            for s, b, a, d, k, st in zip(size, before, after, dilation, kernel, stride, strict=True)
+            (s + 2 * p - d * (k - 1) - 1) // st + 1
+            for s, p, d, k, st in zip(size, padding, dilation, kernel, stride, strict=True)
         )
         if min(size_out) < 1:
             raise LayerError(

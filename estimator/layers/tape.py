@@ -78,26 +78,29 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one call of a layer left: saved memory by storage, its kernels, weights and outputs."""
+    """What one call of a layer left: saved memory by storage, its kernels, weights and outputs.
+
+    ``weight_storages`` are those storages that hold parameters: a layer may hand one out as it is.
+    """
 
     outputs: tuple[Tensor, ...]
     kernels: tuple[Kernel, ...]
     weights: tuple[Weight, ...]
     saved: tuple[tuple[int, int], ...]
-    views: frozenset[int] = frozenset()
+    weight_storages: frozenset[int] = frozenset()
 
 
 class Tape:
     """Collects kernels, weights and saved tensors of one call."""
 
-    __slots__ = ("_cast_weights", "_next", "_sizes", "kernels", "saved", "setting", "uses", "weights")
+    __slots__ = ("_next", "_sizes", "_weight_storages", "kernels", "saved", "setting", "weights")
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.kernels: list[Kernel] = []
         self.weights: list[Weight] = []
         self.saved: dict[int, int] = {}
-        self._cast_weights: dict[tuple[int, DType], Tensor] = {}
+        self._weight_storages: set[int] = set()
         self._sizes: dict[int, int] = {}
         self._next = 0
 
@@ -130,7 +133,9 @@ class Tape:
         """Return a new parameter in the policy's storage format."""
         trainable = trainable and self.setting.trainable
         self.weights.append(Weight(name, shape, trainable))
-        return self.new(shape, self.policy.weights, requires_grad=trainable)
+        tensor = self.new(shape, self.policy.weights, requires_grad=trainable)
+        self._weight_storages.add(tensor.storage)
+        return tensor
 
     def view(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
         """Return the same memory under another shape."""
@@ -141,7 +146,7 @@ class Tape:
 
         A view keeps all the memory it is a view of.
         """
-        if self.training:
+        if self.training and tensor.storage not in self._weight_storages:
             held = max(self.saved.get(tensor.storage, 0), tensor.bytes)
             self.saved[tensor.storage] = self._sizes.get(tensor.storage, held)
 
@@ -157,4 +162,10 @@ class Tape:
 
     def record(self, outputs: tuple[Tensor, ...]) -> Record:
         """Close the tape."""
-        return Record(outputs, tuple(self.kernels), tuple(self.weights), tuple(self.saved.items()))
+        return Record(
+            outputs,
+            tuple(self.kernels),
+            tuple(self.weights),
+            tuple(self.saved.items()),
+            frozenset(self._weight_storages),
+        )

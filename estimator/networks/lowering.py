@@ -167,8 +167,10 @@ def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
     except LayerError as error:
         at = node.places.get(error.argument or "", node.at)
         raise InputError(error.message, at=at, hint=error.hint or node.hint) from None
-    except ValueError:
-        raise InputError(f"{node.layer.type_name}: cannot take {len(tensors)} inputs", at=node.at) from None
+    except (ValueError, IndexError):  # unpacked another number of inputs, or asked for a missing dimension
+        shapes = ", ".join(str(list(t.shape)) for t in tensors) or "none"
+        text = f"{node.layer.type_name}: cannot take these inputs: {shapes}"
+        raise InputError(text, at=node.at, hint=node.hint) from None
     if any(prod(t.shape) > _LARGEST_TENSOR for t in left.outputs):
         raise InputError(
             f"{node.layer.type_name}: the output {list(left.outputs[0].shape)} is too large to be meant",
@@ -198,6 +200,12 @@ def _layers(
 ) -> tuple[LayerWork, ...]:
     """Turn calls into layers: saved memory counted once, gradients of shared values added up."""
     held: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
+    held |= {  # parameters that a layer hands out as they are lie in memory anyway
+        placed.storage: placed.bytes
+        for call in calls
+        for own, placed in zip(call.record.outputs, call.outputs, strict=True)
+        if own.storage in call.record.weight_storages
+    }
     adds = _gradient_adds(network, calls)
     layers = []
     for index, call in enumerate(calls):
