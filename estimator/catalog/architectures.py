@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _KIB = 1024
 _GEFORCE, _PROFESSIONAL, _PLAIN = "geforce", "professional", "no tensor cores"
+# Cut-down parts of an architecture; only their names tell.
+_EXPORT = "export"
 
 
 def build_architecture(record: Mapping[str, Any], sources: Sources) -> Architecture:
@@ -75,7 +77,7 @@ def for_target(
     Where a capability is shared, ``geforce`` and, for 7.5, ``tensor_cores`` decide; None where what is
     known does not decide.
     """
-    found = [candidate for candidate in architectures if target in candidate.targets]
+    found = [one for one in architectures if target in one.targets and one.market != _EXPORT]
     if tensor_cores is not None:
         found = [one for one in found if (one.market != _PLAIN) == tensor_cores] or found
     if geforce is not None:

@@ -109,8 +109,11 @@ def check_records(records: Records, within: Records | None = None) -> list[Input
         errors += _check_device(record, within, sources)
     errors += _check_names(records, within)
     for key, record in records.instances.items():
-        if record["device"] not in within.devices:
-            errors.append(InputError(f"instance {key} names the unknown device {record['device']!r}"))
+        for name in (record["device"], record.get("cpu", record["device"])):
+            if name not in within.devices:
+                errors.append(InputError(f"instance {key} names the unknown device {name!r}"))
+        if record["source"] not in within.sources:
+            errors.append(InputError(f"instance {key} cites the unknown source {record['source']!r}"))
     for label, record in records.labels.items():
         device = record.get("device")
         if (device is None) == ("unresolvable" not in record) or (device and device not in within.devices):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -129,7 +130,7 @@ def _open(catalogue: Catalogue, name: str, id_: str, *, strict: bool) -> Resolut
 
 def _instance(catalogue: Catalogue, cloud: str, size: str) -> Resolution:
     """Return the devices of a cloud instance; of a CPU instance the slice of the host it rents."""
-    key = f"{cloud}:{size.replace(' ', '-')}"
+    key = f"{cloud}:{re.sub('[ _]+', '-', size).removeprefix('standard-')}"
     record = catalogue.records.instances.get(key)
     if record is None:
         hint = (

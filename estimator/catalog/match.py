@@ -57,28 +57,29 @@ def explain_match(
     if not candidates:
         return Match(device=None, reason=f"{name!r} is not in the catalogue")
     fitting = {id_ for id_ in candidates if _fits(catalogue.device(id_), memory_bytes, units)}
-    if len(fitting) == 1:
-        return Match(device=catalogue.device(fitting.pop()), reason="")
-    listed = ", ".join(sorted(candidates))
+    # Of several memory sizes the one that bears the bare name, where the memory is not known.
+    decided = fitting & catalogue.exact.get(words(name), set()) if len(fitting) > 1 else fitting
+    if len(decided) == 1:
+        return Match(device=catalogue.device(decided.pop()), reason="")
     if fitting:
         return Match(device=None, reason=f"{name!r} can be any of {', '.join(sorted(fitting))}")
+    listed = ", ".join(sorted(candidates))
     return Match(device=None, reason=f"memory or number of units differ from those of {listed}")
 
 
 def _named(catalogue: Catalogue, name: str) -> set[str]:
+    """Return the devices of that name, whatever memory they have, or all variants of an open name."""
     wanted = words(name)
     if not wanted:
         return set()
     found = set(catalogue.exact.get(wanted, ()))
-    if not found:
-        found = {
-            id_
-            for id_ in catalogue.loose.get(wanted, ())
-            for record in (catalogue.records.devices[id_],)
-            for known in (record["name"], *record.get("aliases", ()))
-            if without_memory(words(known), record.get("memory_gib"))
-            == without_memory(wanted, record.get("memory_gib"))
-        }
+    for id_ in catalogue.loose.get(wanted, ()):
+        record = catalogue.records.devices[id_]
+        memory = record.get("memory_gib")
+        bare = without_memory(wanted, memory)
+        names = (record["name"], *record.get("aliases", ()))
+        if any(without_memory(words(known), memory) == bare for known in names):
+            found.add(id_)
     if not found and wanted in catalogue.open:
         found = {id_ for known, ids in catalogue.exact.items() if set(wanted) <= set(known) for id_ in ids}
     return found

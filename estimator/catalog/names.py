@@ -10,9 +10,9 @@ _FILLER = frozenset({
     "corp", "inc", "geforce", "tesla", "quadro", "radeon", "instinct", "tm", "r", "series", "generation",
     "gen", "edition", "device", "accelerator", "processor", "core", "cpu", "gpu", "with", "graphics",
 })  # fmt: skip
-# On Apple chips CPU and GPU share a name, and only these words tell which is meant.
-_APPLE = re.compile(r"m\d{1,2}")
-_APPLE_WORDS = frozenset({"cpu", "gpu"})
+# On Apple chips CPU and GPU share a name, and one shares it with a Tesla: these words tell which is meant.
+_APPLE = re.compile(r"m[1-9]")
+_APPLE_WORDS = frozenset({"cpu", "gpu", "tesla"})
 # What people note in parentheses about the host or about what they do not know: no part of the name.
 _HOST_NOTE = re.compile(
     r"\((?:aws|azure|gcp|dgx|one gpu|one die|[^()]*unstated|[^()]*unspecified|unspecified)[^()]*\)"

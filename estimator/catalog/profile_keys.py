@@ -13,7 +13,7 @@ VENDORS = (
 )  # fmt: skip
 FORM_FACTORS = ("desktop", "workstation", "laptop", "pcie", "sxm", "oam", "server", "embedded", "cloud")
 MEMORY_TYPES = (
-    "gddr5", "gddr5x", "gddr6", "gddr6x", "gddr7", "hbm", "hbm2", "hbm2e", "hbm3", "hbm3e", "mcdram",
+    "gddr3", "gddr5", "gddr5x", "gddr6", "gddr6x", "gddr7", "hbm", "hbm2", "hbm2e", "hbm3", "hbm3e", "mcdram",
     "ddr2", "ddr3", "ddr4", "ddr5", "lpddr2", "lpddr3", "lpddr4", "lpddr4x", "lpddr5", "lpddr5x", "sram",
 )  # fmt: skip
 UNITS = ("vector", "matrix", "matrix_narrow")
@@ -42,7 +42,7 @@ ARCHITECTURE = Table(
         "kind": Text(choices=("gpu", "cpu")),
         "year": Number(low=2005, high=2035, whole=True),
         "targets": ListOf(item=Text()),
-        "market": Text(choices=("geforce", "professional", "consumer", "no tensor cores")),
+        "market": Text(choices=("geforce", "professional", "consumer", "no tensor cores", "export")),
         "aliases": ListOf(item=Text()),
         "cpuid": ListOf(
             item=Table(
