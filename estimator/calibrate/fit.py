@@ -60,7 +60,10 @@ def fit(observations: Sequence[Observation], start: Calibration) -> Fit:
         host=np.array([host for _, host in hosts], dtype=np.intp),
     )  # fmt: skip
     measured = np.log([o.seconds for o in observations])
-    weights = group_weights([f"{o.source}/{o.device.id}" for o in observations])
+    weights = group_weights(
+        [(o.source, o.device.id) for o in observations],
+        [(o.source, o.device.id, o.network, o.precision, o.software) for o in observations],
+    )
     logs = solve(design, parameters, measured, weights)
     predicted, _ = design.log_seconds(logs)
     calibration = _apply(start, parameters, logs, observations)

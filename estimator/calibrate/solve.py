@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     from numpy.typing import NDArray
 
     from estimator.calibrate.design import Design
@@ -58,8 +61,10 @@ def _huber(error: Floats) -> Floats:
     return np.where(size <= _HUBER, 0.5 * size**2, _HUBER * (size - 0.5 * _HUBER))
 
 
-def group_weights(groups: list[str]) -> Floats:
-    """Return weights by which a group of n rows counts as sqrt(n) rows, on average 1 a row."""
-    _, index, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    weights = 1.0 / np.sqrt(counts[index])
+def group_weights(*groupings: Sequence[Hashable]) -> Floats:
+    """Return weights by which n rows of one group count as sqrt(n), in each grouping; on average 1 a row."""
+    weights = np.ones(len(groupings[0]))
+    for groups in groupings:
+        sizes = Counter(groups)
+        weights /= np.sqrt([sizes[group] for group in groups])
     return np.asarray(weights / weights.mean(), dtype=np.float64)

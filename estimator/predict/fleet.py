@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _HALF = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
 _NO_SCALE = Scale()
+_FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
 
@@ -51,7 +52,10 @@ class Column(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The units a product runs on (vector, matrix; double for fp64), and their peak in FLOP/s."""
+    """The units a product runs on, and their peak in FLOP/s.
+
+    vector, matrix; fp64 is double where it has units of its own, scarce where a few do it for checks.
+    """
 
     name: str
     peak: float
@@ -78,7 +82,8 @@ def product_path(device: Device, dtype: DType) -> Path:
             f"{device.name} has no {dtype} arithmetic", hint=f"it has {', '.join(known) or 'no known peaks'}"
         )
     if dtype is DType.FP64:
-        return Path("double", max(matrix, vector))
+        full = vector >= _FULL_DOUBLE * device.peaks.vector.get(DType.FP32, 0.0)
+        return Path("double" if full else "scarce", max(matrix, vector))
     return Path("matrix", matrix) if matrix > vector else Path("vector", vector)
 
 
