@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import NetworkRef, UncoveredError, network_of
-from estimator.calibrate.row_facts import batch_of, parallelism_of, recompute_of, row_facts, usual_batch
+from estimator.calibrate.row_batch import batch_of, usual_batch
+from estimator.calibrate.row_facts import parallelism_of, recompute_of, row_facts
 from estimator.calibrate.row_settings import (
     DEFAULT_OPTIMIZER,
     TRANSFORMER_OPTIMIZER,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _FLAGS = re.compile(r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|CONTAMINATED|ANOMAL|[Aa]nomal")
 _POLICIES = frozenset({"fp64", "fp32", "tf32", "fp16", "bf16", "amp", "amp-bf16", "fp8", "fp4"})
 _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mixed|\bbf16 \(cl")
+_FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
+    r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
+)
 _NGC = re.compile(r"\b(1[7-9]|2\d)\.(?:0[1-9]|1[0-2])\b")
 _YEAR = re.compile(r"\b(20[12]\d)\b")
 _RELEASES = {  # first year of a release line, newest first
@@ -85,6 +88,8 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
         return "amp-bf16", None
     if text in _POLICIES:
         return text, None
+    if text.startswith("mixed") and _FP8_RUN.search(f"{row.model} | {row.device} | {row.notes}"):
+        return "fp8", "mixed precision whose format the source does not state: FP8 is usual for these runs"
     if text.startswith("mixed"):
         tpu = re.search(r"TPU|Gaudi", row.device)
         policy = "amp-bf16" if tpu or (row.year or 0) >= _FLASH_YEAR else "amp"
