@@ -77,5 +77,9 @@ def record(layer: Layer, inputs: tuple[Signature, ...], setting: Setting) -> Rec
         Tensor(s.shape, s.dtype, s.requires_grad and setting.training, -1 - i, s.strides)
         for i, s in enumerate(inputs)
     )
-    outputs = layer.forward(tape, *tensors)
+    try:
+        outputs = layer.forward(tape, *tensors)
+    except IndexError:  # a layer looked for a dimension that is not there
+        shapes = ", ".join(str(list(s.shape)) for s in inputs)
+        raise LayerError(f"{layer.type_name}: does not take an input of shape {shapes}") from None
     return tape.record(outputs if isinstance(outputs, tuple) else (outputs,))

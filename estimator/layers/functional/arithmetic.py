@@ -178,7 +178,7 @@ def extremum(tape: Tape, a: Tensor, b: Tensor, name: str) -> Tensor:
 
 def where(tape: Tape, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a`` where the condition holds, else ``b``; the condition is kept."""
-    out = combined(tape, a, b, "where")
+    out = combined(tape, a, b, "where", also_reads=condition.bytes)
     pending = [operand for operand in (a, b) if operand.requires_grad]
     for operand in pending:
         tape.save(condition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from estimator.layers.functional.pointwise import cast, pointwise, promote
@@ -22,7 +23,7 @@ def bilinear(tape: Tape, x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | No
     widest = promote(x, y, weight)
     x, y, weight = (cast(tape, t, widest) for t in (x, y, weight))
     features, i, j = weight.shape
-    n = x.numel // i
+    n = prod(x.shape[:-1])
     operands = (x, y, weight)
     out = tape.new((*x.shape[:-1], features), widest, requires_grad=any(t.requires_grad for t in operands))
     phases = [Phase.FORWARD]

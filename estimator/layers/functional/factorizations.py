@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
 
 
-def _kernel(tape: Tape, name: str, phase: Phase, x: Tensor, out: Tensor, *, flops: int, steps: int) -> None:
+def _factorization(tape: Tape, name: str, x: Tensor, *outs: Tensor, flops: int, steps: int) -> None:
     """Put a factorization on the tape: its columns (or rows) must wait for each other."""
     tape.emit(
         Kernel(
-            name=name, op=Op.CUSTOM, phase=phase, compute=x.dtype, flops=flops, bytes_read=x.bytes,
-            bytes_written=out.bytes, elements=out.numel, serial_steps=steps,
+            name=name, op=Op.CUSTOM, phase=Phase.FORWARD, compute=x.dtype, flops=flops, bytes_read=x.bytes,
+            bytes_written=sum(out.bytes for out in outs), elements=x.numel, serial_steps=steps,
         )
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def cholesky(tape: Tape, a: Tensor) -> Tensor:
     """Return L of ``A = L L^T``: n³/3 FLOPs; backward: one product and two solves (Murray 2016)."""
     n, batch = a.shape[-1], a.numel // a.shape[-1] ** 2
     out = tape.new(a.shape, a.dtype, requires_grad=a.requires_grad)
-    _kernel(tape, "cholesky", Phase.FORWARD, a, out, flops=batch * (n**3 // 3), steps=n)
+    _factorization(tape, "cholesky", a, out, flops=batch * (n**3 // 3), steps=n)
     if a.requires_grad:
         tape.save(out)
         _product(tape, a, GemmShape(batch, n, n, n))
@@ -73,7 +73,7 @@ def lu(tape: Tape, a: Tensor) -> Tensor:
     """
     n, batch = a.shape[-1], a.numel // a.shape[-1] ** 2
     out = tape.new(a.shape, a.dtype, requires_grad=a.requires_grad)
-    _kernel(tape, "lu", Phase.FORWARD, a, out, flops=batch * (2 * n**3 // 3), steps=n)
+    _factorization(tape, "lu", a, out, flops=batch * (2 * n**3 // 3), steps=n)
     if a.requires_grad:
         tape.save(out)
         tape.save_bytes(batch * n * 4)  # pivots, int32
@@ -93,7 +93,7 @@ def qr(tape: Tape, a: Tensor) -> tuple[Tensor, Tensor]:
     batch = a.numel // (m * n)
     q = tape.new(a.shape, a.dtype, requires_grad=a.requires_grad)
     r = tape.new((*lead, n, n), a.dtype, requires_grad=a.requires_grad)
-    _kernel(tape, "qr", Phase.FORWARD, a, q, flops=batch * (2 * n * n * (3 * m - n) // 3), steps=n)
+    _factorization(tape, "qr", a, q, r, flops=batch * (2 * n * n * (3 * m - n) // 3), steps=n)
     if a.requires_grad:
         tape.save(q)
         tape.save(r)

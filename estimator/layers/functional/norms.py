@@ -77,7 +77,7 @@ def layer_norm(tape: Tape, x: Tensor, weights: Sequence[Tensor], *, size: int) -
     """Return rows of ``size`` elements normalised: 3 passes; backward 3 for the input, 2 for the weights."""
     x = contiguous(tape, full_precision(tape, x))
     out = _output(tape, x, weights)
-    _row_norm(tape, x, out, weights, "layer_norm", statistics=2 * (x.numel // size))
+    _row_norm(tape, x, out, weights, "layer_norm", statistics=2 * (x.numel // size if size else 0))
     return out
 
 
@@ -112,7 +112,8 @@ def rms_norm(tape: Tape, x: Tensor, weight: Tensor | None, *, dims: tuple[int, .
     if software.mode is not Mode.EAGER or software.era >= FUSED_RMS_NORM_ERA:
         x = contiguous(tape, full_precision(tape, x))
         out = _output(tape, x, weights)
-        rows = x.numel // prod(x.shape[d] for d in dims)
+        size = prod(x.shape[d] for d in dims)
+        rows = x.numel // size if size else 0
         _row_norm(tape, x, out, weights, "rms_norm", statistics=rows)
         return out
     x = fork(tape, full_precision(tape, x))

@@ -174,7 +174,7 @@ def operand_gradient(tape: Tape, operand: Tensor, out: Tensor) -> None:
         )  # fmt: skip
 
 
-def combined(tape: Tape, a: Tensor, b: Tensor, name: str) -> Tensor:
+def combined(tape: Tape, a: Tensor, b: Tensor, name: str, *, also_reads: int = 0) -> Tensor:
     """Return the result of one element-wise kernel over two broadcast operands; no backward yet."""
     shape = broadcast(a.shape, b.shape, name)
     dtype = promote(a, b)
@@ -186,7 +186,7 @@ def combined(tape: Tape, a: Tensor, b: Tensor, name: str) -> Tensor:
         strides=None if full is None else preserved(shape, full.strides),
     )
     pointwise(
-        tape, name, Phase.FORWARD, read=a.bytes + b.bytes, written=out.bytes, elements=out.numel,
+        tape, name, Phase.FORWARD, read=a.bytes + b.bytes + also_reads, written=out.bytes, elements=out.numel,
         compute=dtype,
     )  # fmt: skip
     return out
