@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from estimator.detect.amd import read_amd
@@ -9,9 +10,11 @@ from estimator.detect.apple_gpu import read_apple_gpus
 from estimator.detect.intel_gpu import read_intel
 from estimator.detect.jetson import read_jetson
 from estimator.detect.nvidia import read_nvidia
+from estimator.detect.nvidia_facts import names_its_variant
 from estimator.detect.nvml import load_binding
 from estimator.detect.pci import AMD, NVIDIA, display_devices
 from estimator.detect.windows_gpu import read_windows_gpus
+from estimator.provenance import Finding
 
 if TYPE_CHECKING:
     from estimator.detect.facts import GpuFacts, MemoryFacts
@@ -39,7 +42,25 @@ def _nvidia(seams: Seams, memory: MemoryFacts, ledger: Ledger) -> tuple[GpuFacts
         nvml, reason = load_binding()
     if reason is not None:
         ledger.finding("NVIDIA GPUs were not looked for", reason, "pip install nvidia-ml-py")
-    return read_nvidia(nvml, memory, ledger) if nvml is not None else ()
+    gpus = read_nvidia(nvml, memory, ledger) if nvml is not None else ()
+    return tuple(_variant(gpu) for gpu in gpus) if _is_portable(seams) else gpus
+
+
+def _is_portable(seams: Seams) -> bool:
+    """Say whether the chassis is a laptop's (SMBIOS types: portable, laptop, notebook, convertible...)."""
+    return seams.tree.integer("/sys/class/dmi/id/chassis_type") in {8, 9, 10, 14, 30, 31, 32}
+
+
+def _variant(gpu: GpuFacts) -> GpuFacts:
+    """Return the GPU with "laptop part" left open where its name is that of the desktop card too."""
+    if gpu.laptop is not False or names_its_variant(gpu.name):
+        return gpu
+    found = Finding(
+        what=f"whether {gpu.name} is the laptop part not known",
+        why="it sits in a laptop, and drivers before the RTX 30 series use the desktop card's name",
+        remedy="name the device with --device",
+    )
+    return replace(gpu, laptop=None, findings=(*gpu.findings, found))
 
 
 def _unspoken(seams: Seams, ledger: Ledger, *, nvidia: bool, amd: bool) -> None:

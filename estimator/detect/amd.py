@@ -78,6 +78,7 @@ def _read_node(
         index=index,
         vendor="AMD",
         name=name,
+        uuid=f"GPU-{properties['unique_id']:016x}" if properties.get("unique_id", 0) > 0 else None,
         pci_id=f"{vendor_id:04x}:{device_id:04x}" if device_id else None,
         pci_address=_address(properties),
         target=target,

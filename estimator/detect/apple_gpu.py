@@ -22,7 +22,7 @@ _MOST_CORES = 1024
 
 def read_apple_gpus(seams: Seams, memory: MemoryFacts, ledger: Ledger) -> tuple[GpuFacts, ...]:
     """Return the GPUs of a Mac; what system_profiler does not say is a finding."""
-    text = seams.run(COMMAND, _DEADLINE_S) if seams.run else None
+    text = seams.command(COMMAND, _DEADLINE_S)
     displays = _displays(text)
     if not displays:
         ledger.finding(

@@ -34,7 +34,19 @@ _CACHES = (("hw.l1dcachesize", 1, "data"), ("hw.l1icachesize", 1, "instruction")
 
 def sysctl(seams: Seams) -> Mapping[str, str]:
     """Return what sysctl answers about hardware, empty where it does not."""
-    return _values(seams.run(COMMAND, _DEADLINE_S) if seams.run else None)
+    return _native(seams, _values(seams.command(COMMAND, _DEADLINE_S)))
+
+
+def _native(seams: Seams, values: dict[str, str]) -> dict[str, str]:
+    """Return the real chip's answers where a translated (Rosetta) process sees "VirtualApple"."""
+    if "VirtualApple" not in values.get("machdep.cpu.brand_string", ""):
+        return values
+    native = _values(seams.command(("arch", "-arm64", *COMMAND), _DEADLINE_S))
+    hidden = {key for key in values if key.startswith("machdep.cpu.")}
+    return native or {key: value for key, value in values.items() if key not in hidden} | {
+        "machdep.cpu.brand_string": "Apple (name hidden by Rosetta)",
+        "hw.optional.arm64": "1",
+    }
 
 
 def macos_memory(values: Mapping[str, str], ledger: Ledger) -> MemoryFacts:

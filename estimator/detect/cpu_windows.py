@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from estimator.detect.windows_api import WindowsApi
 
 _IDENTIFIER = re.compile(r"Family\s+([0-9]+)\s+Model\s+([0-9]+)\s+Stepping\s+([0-9]+)", re.IGNORECASE)
-_ARM_IDENTIFIER = re.compile(r"ARMv8.*", re.IGNORECASE)
+_SNAPDRAGON_X = re.compile(r"Snapdragon.* X\b", re.IGNORECASE)
 _MHZ = 1e6
 # LOGICAL_PROCESSOR_RELATIONSHIP (winnt.h).
 _CORE, _NODE, _CACHE, _PACKAGE = 0, 1, 2, 3
@@ -71,9 +71,10 @@ def windows_reading(api: WindowsApi, ledger: Ledger) -> CpuReading:
         "run `estimator detect --probe`: it measures the clock in a fraction of a second",
     )  # fmt: skip
     return CpuReading(
-        architecture="x86_64" if family is not None else None,
+        architecture="x86_64" if family is not None else "aarch64" if "neon" in api.features else None,
         model_name=name,
         vendor=_text(api.processor.get("VendorIdentifier")),
+        design="oryon" if _SNAPDRAGON_X.search(name or "") else None,
         family=family,
         model=model,
         stepping=stepping,

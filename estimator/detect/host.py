@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from estimator.detect.cpu_linux import read_linux_cpu
 from estimator.detect.cpu_macos import macos_memory, macos_reading, sysctl
 from estimator.detect.cpu_windows import windows_memory, windows_reading
 from estimator.detect.facts import HostFacts
+from estimator.detect.last_resort import fill_unknown
 from estimator.detect.ledger import Ledger
 from estimator.detect.memory import read_memory
 from estimator.detect.nvml import injected_binding
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from estimator.detect.facts import CpuFacts, MemoryFacts
     from estimator.detect.nvml import NvmlLike
+    from estimator.detect.reading import CpuReading
     from estimator.detect.seams import Runner
 
 _LIVE = Path("/")
@@ -82,7 +85,17 @@ def open_seams(
         windows=windows or (live_windows() if live and here == "windows" else None),
         system=system or (here if live else "linux"),
         live=live,
+        cpu_count=_cpu_count() if live else None,
     )
+
+
+def _cpu_count() -> int | None:
+    """Return the CPUs the scheduler leaves to this process."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    try:
+        return len(affinity(0)) if affinity else os.cpu_count()
+    except OSError:
+        return os.cpu_count()
 
 
 def detect_with(seams: Seams) -> HostFacts:
@@ -106,19 +119,30 @@ def _processors(seams: Seams, ledger: Ledger) -> tuple[CpuFacts, MemoryFacts]:
     of_cpu, of_memory = Ledger(), Ledger()
     if seams.system == "darwin":
         values = sysctl(seams)
-        cpu = assemble(macos_reading(values, of_cpu), of_cpu)
+        reading = macos_reading(values, of_cpu)
         memory = macos_memory(values, of_memory)
     elif seams.system == "windows":
         api = seams.windows or WindowsApi()
-        cpu = assemble(windows_reading(api, of_cpu), of_cpu)
+        reading = windows_reading(api, of_cpu)
         memory = windows_memory(api, of_memory)
     else:
         limits = read_cgroup(seams.tree, of_cpu)
-        cpu = assemble(read_linux_cpu(seams.tree, limits, of_cpu), of_cpu)
+        reading = read_linux_cpu(seams.tree, limits, of_cpu)
         memory = read_memory(seams.tree, limits, of_memory)
+    cpu = assemble(_complete(reading, seams, of_cpu), of_cpu)
     for found in of_cpu.findings() + of_memory.findings():
         ledger.finding(found.what, found.why, found.remedy)
     return cpu, memory
+
+
+def _complete(reading: CpuReading, seams: Seams, ledger: Ledger) -> CpuReading:
+    """Return the reading, with slower or coarser sources asked where the system's own told nothing."""
+    if seams.live and not reading.flags and reading.family is None and reading.model_name is None:
+        reading = fill_unknown(reading, seams, ledger)
+    if reading.threads is None and seams.cpu_count:
+        ledger.source("threads", "the scheduler's count for this process")
+        return replace(reading, threads=seams.cpu_count, allowed_count=seams.cpu_count)
+    return reading
 
 
 def _thread_limits(environ: Mapping[str, str], ledger: Ledger) -> None:

@@ -22,8 +22,8 @@ DISCRETE = {
     0x5690: "Arc A770M", 0x5691: "Arc A730M", 0x5692: "Arc A550M", 0x5693: "Arc A370M", 0x5694: "Arc A350M",
     0x56B0: "Arc Pro A30M", 0x56B1: "Arc Pro A40/A50", 0x56C0: "Data Center GPU Flex 170",
     0x56C1: "Data Center GPU Flex 140", 0xE20B: "Arc B580", 0xE20C: "Arc B570",
-    0x0BD5: "Data Center GPU Max 1550", 0x0BD6: "Data Center GPU Max 1550", 0x0BDA: "Data Center GPU Max 1100",
-    0x0BDB: "Data Center GPU Max 1100",
+    0x0BD5: "Data Center GPU Max 1550", 0x0BD6: "Data Center GPU Max 1550",
+    0x0BDA: "Data Center GPU Max 1100", 0x0BDB: "Data Center GPU Max 1100",
 }  # fmt: skip
 
 

@@ -40,6 +40,11 @@ def is_laptop_name(name: str | None) -> bool:
     return bool(_LAPTOP.search(name or ""))
 
 
+def names_its_variant(name: str | None) -> bool:
+    """Say whether a name without "Laptop" is surely a desktop's: so from the RTX 30 series on."""
+    return bool(re.search(r"RTX (?:[3-9]0|A|PRO)|[ABHLVTP]\d{2,3}\b|Tesla|Titan", name or "", re.IGNORECASE))
+
+
 def pcie_bytes_per_s(generation: int | None, width: int | None) -> float | None:
     """Return the link's rate in one direction, None where generation or width are not known."""
     lane = PCIE_LANE_BYTES_PER_S.get(generation or 0)

@@ -21,7 +21,11 @@ Runner = Callable[[Sequence[str], float], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seams:
-    """The outside world of one detection. ``live`` is this very host, whose own libraries may be loaded."""
+    """The outside world of one detection.
+
+    ``live`` is this very host, whose own libraries may be loaded;
+    ``cpu_count`` what its scheduler counts, for sandboxes that hide /proc and /sys.
+    """
 
     tree: Tree
     environ: Mapping[str, str]
@@ -30,6 +34,16 @@ class Seams:
     windows: WindowsApi | None = None
     system: str = "linux"
     live: bool = False
+    cpu_count: int | None = None
+
+    def command(self, arguments: Sequence[str], deadline_s: float) -> str | None:
+        """Return a command's output, None where there is no runner or it fails in any way."""
+        if self.run is None:
+            return None
+        try:
+            return self.run(arguments, deadline_s)
+        except Exception:  # noqa: BLE001 - a runner given from outside may raise anything
+            return None
 
 
 def run_command(arguments: Sequence[str], deadline_s: float) -> str | None:

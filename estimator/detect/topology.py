@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from estimator.detect.tree import Tree
 
 CPU_DIRECTORY = "/sys/devices/system/cpu"
+_CPUINFO = "/proc/cpuinfo"
 _CPU_NAME = re.compile(r"cpu([0-9]{1,5})")
 
 
@@ -60,8 +61,12 @@ def read_topology(tree: Tree, info: CpuInfo, ledger: Ledger) -> Topology:
     if len(core_of) != len(online):
         # Some files are missing (sandbox, stale copy): one source for all, or cores would be counted twice.
         core_of = {cpu: key for cpu in online if (key := _cpuinfo_core(info, cpu)) is not None}
-        where = "/proc/cpuinfo"
-    if online and len(core_of) == len(online):
+        where = _CPUINFO
+    elif not _agrees_with_siblings(tree, core_of):
+        core_of = {cpu: (key[0], key[1], _first_sibling(tree, cpu)) for cpu, key in core_of.items()}
+        where = f"{CPU_DIRECTORY}/cpu*/topology/thread_siblings_list"
+    trusted = where != _CPUINFO or not _too_many_threads(info, core_of)
+    if online and len(core_of) == len(online) and trusted:
         ledger.source("physical_cores", where)
         ledger.source("sockets", where)
         return Topology(
@@ -84,6 +89,34 @@ def _sysfs_core(tree: Tree, cpu: int) -> tuple[int, int, int] | None:
     return package, die, core
 
 
+def _siblings(tree: Tree, cpu: int) -> frozenset[int] | None:
+    base = f"{CPU_DIRECTORY}/cpu{cpu}/topology"
+    return parse_cpu_list(tree.line(f"{base}/core_cpus_list") or tree.line(f"{base}/thread_siblings_list"))
+
+
+def _first_sibling(tree: Tree, cpu: int) -> int:
+    return min(_siblings(tree, cpu) or {cpu})
+
+
+def _agrees_with_siblings(tree: Tree, core_of: Mapping[int, tuple[int, int, int]]) -> bool:
+    """Say whether CPUs of one core id also name each other; some guests give every CPU core id 0."""
+    first_of: dict[tuple[int, int, int], int] = {}
+    for cpu, key in sorted(core_of.items()):
+        first = first_of.setdefault(key, cpu)
+        siblings = _siblings(tree, cpu) if first != cpu else None
+        if siblings and first not in siblings:
+            return False
+    return True
+
+
+def _too_many_threads(info: CpuInfo, core_of: Mapping[int, tuple[int, int, int]]) -> bool:
+    """Say whether more CPUs claim one core than its SMT has threads: ids that mean nothing."""
+    siblings, cores = info.number("siblings"), info.number("cpu cores")
+    if not siblings or not cores or siblings < cores:
+        return False
+    return len(core_of) > len(set(core_of.values())) * -(-siblings // cores)
+
+
 def _cpuinfo_core(info: CpuInfo, cpu: int) -> tuple[int, int, int] | None:
     core = info.number("core id", cpu)
     package = info.number("physical id", cpu)
@@ -93,12 +126,12 @@ def _cpuinfo_core(info: CpuInfo, cpu: int) -> tuple[int, int, int] | None:
 def _without_core_ids(online: frozenset[int], info: CpuInfo, ledger: Ledger) -> Topology:
     """Count cores where no CPU names its core: cpuinfo's totals, else one core a CPU."""
     packages = {package for cpu in info.records if (package := info.number("physical id", cpu)) is not None}
-    per_socket = info.number("cpu cores")
-    if packages and per_socket and 0 < per_socket * len(packages) <= len(online):
+    per_socket, siblings = info.number("cpu cores"), info.number("siblings")
+    total = (per_socket or 0) * len(packages)
+    threads = total * -(-(siblings or per_socket or 0) // per_socket) if per_socket else 0
+    if 0 < total <= len(online) <= threads:
         ledger.source("physical_cores", "/proc/cpuinfo (cpu cores x sockets)")
-        return Topology(
-            online=online, core_of={}, sockets=len(packages), physical_cores=per_socket * len(packages)
-        )
+        return Topology(online=online, core_of={}, sockets=len(packages), physical_cores=total)
     if online:
         ledger.source("physical_cores", "one core a logical CPU", note="no topology is visible")
         if "ht" in info.words("flags"):

@@ -20,10 +20,10 @@ def apply_masks(
 ) -> tuple[tuple[GpuFacts, ...], tuple[GpuFacts, ...]]:
     """Return the visible GPUs, numbered as their framework does, and the hidden ones."""
     visible: list[GpuFacts] = []
-    for vendor, variables in (
-        ("NVIDIA", ("CUDA_VISIBLE_DEVICES",)),
-        ("AMD", ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")),
-    ):
+    nvidia = any(gpu.vendor == "NVIDIA" for gpu in gpus)
+    # HIP heeds CUDA's variable where its own is not set (ROCm documentation, GPU isolation).
+    hip = "HIP_VISIBLE_DEVICES" if nvidia or "HIP_VISIBLE_DEVICES" in environ else "CUDA_VISIBLE_DEVICES"
+    for vendor, variables in (("NVIDIA", ("CUDA_VISIBLE_DEVICES",)), ("AMD", ("ROCR_VISIBLE_DEVICES", hip))):
         own = [gpu for gpu in gpus if gpu.vendor == vendor]
         seen = _computing(own, ledger)
         for variable in variables:

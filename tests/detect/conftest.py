@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from estimator.detect import HostFacts, detect_host
+
+from estimator.detect import detect_host
 from estimator.detect.cpulist import parse_cpu_list, write_cpu_list
 from estimator.detect.nvml import RecordedNvml
 from estimator.detect.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from estimator.detect import HostFacts
 
 MACHINES = Path(__file__).parent.parent / "machines"
 
@@ -55,7 +58,7 @@ class Cpus:
         record: dict[str, Any] = {"processor": cpu, **self.short.get("cpuinfo", {})}
         if self.short.get("ids_in_cpuinfo", True):
             record |= {"physical id": package, "core id": core, "cpu cores": self.cores,
-                       "siblings": self.cores * self.smt}  # fmt: skip
+                       "siblings": self.cores * self.smt + self.pairs}  # fmt: skip
         for part in self.short.get("parts", ()):
             if cpu in (parse_cpu_list(str(part["cpus"])) or ()):
                 record |= part["cpuinfo"]
@@ -93,7 +96,7 @@ class Cpus:
 
 
 def processor_information(layout: Mapping[str, int]) -> str:
-    """Return in hex what GetLogicalProcessorInformationEx gives for a layout: ``small`` cores have one thread."""
+    """Return GetLogicalProcessorInformationEx's bytes in hex; ``small`` cores have one thread."""
     groups, smt, cores, small = layout["groups"], layout["smt"], layout["cores"], layout.get("small", 0)
     records = []
     masks: dict[int, int] = {}
