@@ -36,6 +36,13 @@ def embedding_bag(
     Kept are the indices, where bags start, the bag of each index, bag sizes and, for maxima, their places.
     """
     width = weight.shape[1]
+    if offsets is None:  # bags of equal length: their starts are counted out first
+        tape.emit(
+            traffic(
+                "arange", Op.ELEMENTWISE, Phase.FORWARD, compute=DType.INT64, read=0, written=bags * _INDEX,
+                elements=bags, flops_per_element=0,
+            )
+        )  # fmt: skip
     out = tape.new((bags, width), weight.dtype, requires_grad=weight.requires_grad)
     _look_up(
         tape, "embedding_bag", indices, out,
