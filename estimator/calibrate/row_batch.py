@@ -38,11 +38,9 @@ def batch_of(row: MeasuredRow, layout: Parallelism, seq: int | None, usual: int 
 
     Raises UncoveredError for a batch that is not stated or not one number.
     """
+    if special := _special(row, layout, usual):
+        return special
     text = row.batch_size
-    if "batch is global" in row.notes and text.isdigit():
-        return _global(int(text), row, layout)
-    if _unstated(text) and usual and row.metric not in ("ms", "s"):
-        return Batch(micro=usual, total=float(usual * layout.data))
     passes = _passes(row.grad_accum)
     noted = _GLOBAL_NOTE.search(row.notes)
     total = float(next(filter(None, noted.groups()))) if noted else None
@@ -56,6 +54,15 @@ def batch_of(row: MeasuredRow, layout: Parallelism, seq: int | None, usual: int 
         rank = float(found[1])
         return Batch(micro=int(rank), total=float(found[2] or total or rank * layout.data * (passes or 1)))
     return _fraction(text, total, layout, passes)
+
+
+def _special(row: MeasuredRow, layout: Parallelism, usual: int | None) -> Batch | None:
+    """Read a number that the notes call global, or put the usual one in for a rate without a batch."""
+    if "batch is global" in row.notes and row.batch_size.isdigit():
+        return _global(int(row.batch_size), row, layout)
+    if _unstated(row.batch_size) and usual and row.metric not in ("ms", "s"):
+        return Batch(micro=usual, total=float(usual * layout.data))
+    return None
 
 
 def _known(seq: int | None) -> int:
