@@ -18,6 +18,8 @@ class Range:
 
 Positive: TypeAlias = Annotated[int, Range(1)]
 NonNegative: TypeAlias = Annotated[int, Range(0)]
+Depth: TypeAlias = Annotated[int, Range(1, 500)]  # layers within a layer type: deeper is a repeat's job
+DepthOrNone: TypeAlias = Annotated[int, Range(0, 500)]
 Dim: TypeAlias = Annotated[int, Range(-16, 16)]
 Share: TypeAlias = Annotated[float, Range(0.0, 1.0)]
 PositiveFloat: TypeAlias = Annotated[float, Range(1e-30, 1e30)]

@@ -11,7 +11,7 @@ from estimator.layers.functional import arithmetic
 from estimator.layers.functional.movement import concat, select
 from estimator.layers.functional.pointwise import promote
 from estimator.layers.functional.products import matmul
-from estimator.layers.shapes import axis
+from estimator.layers.shapes import axis, check_outputs
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
 
@@ -179,6 +179,7 @@ class Unbind(Layer):
         """Look at each index."""
         (x,) = inputs
         place = axis(self.dim, len(x.shape), "Unbind")
+        check_outputs(x.shape[place])
         part = select(tape, x, place, zero_filled=False)
         if x.requires_grad:
             tape.emit(

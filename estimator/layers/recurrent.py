@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from estimator.layers.arguments import NonNegative, Positive, Share
+from estimator.layers.arguments import Depth, NonNegative, Positive, Share
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional import cells
 from estimator.layers.functional.cells import Cell, CellWeights
@@ -32,7 +32,7 @@ class Recurrent(Layer):
     cell: ClassVar[Cell]
 
     hidden_size: Positive
-    num_layers: Positive = 1
+    num_layers: Depth = 1
     bias: bool = True
     batch_first: bool = True
     dropout: Share = 0.0

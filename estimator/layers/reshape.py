@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from estimator.layers.arguments import Dim, Positive, Range, SignedSizes, Sizes
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional import movement
-from estimator.layers.shapes import axis
+from estimator.layers.shapes import axis, check_outputs
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
@@ -215,6 +215,7 @@ class Chunk(Layer):
 
 def parts(length: int, size: int) -> tuple[int, ...]:
     """Return ``length`` in pieces of ``size``, the last one smaller if need be."""
+    check_outputs(length // size)
     rest = length % size
     return (size,) * (length // size) + ((rest,) if rest else ())
 

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Tensor
 
 
+MOST_OUTPUTS = 4096  # of one layer
+
+
 def images(x: Tensor, dims: int, what: str) -> tuple[int, int, tuple[int, ...]]:
     """Return ``(n, channels, size)`` of an input with ``dims`` spatial dimensions; n is 1 without a batch."""
     if len(x.shape) == dims + 2:
@@ -34,3 +37,9 @@ def axis(dim: int, rank: int, what: str, argument: str = "dim") -> int:
     if not -rank <= dim < rank:
         raise LayerError(f"{what}: an input of {rank} dimensions has no dimension {dim}", argument=argument)
     return dim % rank
+
+
+def check_outputs(count: int) -> None:
+    """Refuse a layer that would have more outputs than any network means."""
+    if count > MOST_OUTPUTS:
+        raise LayerError(f"{count:,} outputs are too many", hint=f"at most {MOST_OUTPUTS:,}")

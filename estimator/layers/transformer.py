@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from estimator.layers.activation import GELU, ReLU
-from estimator.layers.arguments import NonNegative, Positive, PositiveFloat, Share
+from estimator.layers.arguments import DepthOrNone, Positive, PositiveFloat, Share
 from estimator.layers.attention import MultiheadAttention
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional.arithmetic import add
@@ -132,7 +132,7 @@ class TransformerDecoderLayer(Block):
 class TransformerEncoder(Block):
     """``(N, L, E) -> (N, L, E)``: ``num_layers`` encoder layers, and a norm if asked for."""
 
-    num_layers: NonNegative
+    num_layers: DepthOrNone
     norm: bool = False
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
@@ -154,7 +154,7 @@ class TransformerEncoder(Block):
 class TransformerDecoder(Block):
     """``(N, L, E), memory (N, S, E) -> (N, L, E)``: decoder layers that all attend to one memory."""
 
-    num_layers: NonNegative
+    num_layers: DepthOrNone
     norm: bool = False
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
@@ -180,8 +180,8 @@ class TransformerDecoder(Block):
 class Transformer(Block):
     """``source (N, S, E), target (N, L, E) -> (N, L, E)``; ``causal`` is about the target."""
 
-    num_encoder_layers: NonNegative = 6
-    num_decoder_layers: NonNegative = 6
+    num_encoder_layers: DepthOrNone = 6
+    num_decoder_layers: DepthOrNone = 6
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Encode the source, decode the target; both stacks end in a norm."""
