@@ -73,11 +73,11 @@ def format_bytes(count: float) -> str:
 
 
 def format_si(value: float, unit: str = "") -> str:
-    """Write a count or rate with an SI prefix: ``11.3 T``, ``484 GB/s`` (unit given)."""
+    """Write a count or rate with an SI prefix: ``11.3 T``, ``484 GB/s`` (unit given), ``64 FLOPs``."""
     for prefix, scale in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= scale:
             return f"{_digits(value / scale)} {prefix}{unit}"
-    return f"{_digits(value)} {unit}".rstrip()
+    return f"{value:.0f} {unit}".rstrip() if value == int(value) else f"{_digits(value)} {unit}".rstrip()
 
 
 def _digits(value: float) -> str:

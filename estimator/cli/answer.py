@@ -94,21 +94,27 @@ def _systems(
     return tuple(local_system(d, count=request.devices, link=request.link) for d in here)
 
 
-def check_conditions(predictions: Sequence[Prediction], *, must_fit: bool, deadline: str | None) -> None:
+def read_deadline(deadline: str | None) -> float | None:
+    """Return a deadline in seconds; called before the work, so that a slip costs no waiting."""
+    from estimator.units import parse_seconds
+
+    return None if deadline is None else parse_seconds(deadline)
+
+
+def check_conditions(predictions: Sequence[Prediction], *, must_fit: bool, deadline_s: float | None) -> None:
     """Raise ConditionFailedError when a condition does not hold on any device."""
-    from estimator.units import format_seconds, parse_seconds
+    from estimator.units import format_seconds
 
     if must_fit and not any(p.memory.fits for p in predictions):
-        raise ConditionFailedError("--must-fit: the training step fits in the memory of none of the devices")
-    if deadline is None:
+        raise ConditionFailedError("--must-fit: the step fits in the memory of no device")
+    if deadline_s is None:
         return
-    limit_s = parse_seconds(deadline)
     totals = [p.total_s for p in predictions if p.total_s is not None]
     if not totals:
         raise InputError(
             "--deadline: the length of the run is not known", hint="give --steps, or --samples and --epochs"
         )
-    if min(totals) > limit_s:
+    if min(totals) > deadline_s:
         raise ConditionFailedError(
-            f"--deadline: the fastest takes {format_seconds(min(totals))}, more than {deadline}"
+            f"--deadline: the fastest takes {format_seconds(min(totals))}, more than {format_seconds(deadline_s)}"
         )

@@ -37,12 +37,13 @@ def compare(
     estimator compare vgg16 cpu "GTX 1080 Ti" "RTX 4090"
     """
     from estimator.app.comparison import compare as compared
-    from estimator.cli.answer import check_conditions, predictions_for
+    from estimator.cli.answer import check_conditions, predictions_for, read_deadline
     from estimator.cli.output import emit
     from estimator.report.screens.comparison import comparison_screen
 
+    deadline_s = read_deadline(deadline)
     request = recipe.request()
     answered = predictions_for(request, device or [], root, every=every)
     result = compared(request, answered.predictions, answered.warnings, answered.inputs)
     emit(result, lambda: comparison_screen(result), format_name=format_name, output=output)
-    check_conditions(answered.predictions, must_fit=must_fit, deadline=deadline)
+    check_conditions(answered.predictions, must_fit=must_fit, deadline_s=deadline_s)

@@ -35,12 +35,13 @@ def predict(
     estimator predict resnet50 --device "2x RTX 4090" --precision amp --batch 128 --epochs 90
     """
     from estimator.app.prediction import prediction_result
-    from estimator.cli.answer import check_conditions, predictions_for
+    from estimator.cli.answer import check_conditions, predictions_for, read_deadline
     from estimator.cli.output import emit
     from estimator.report.screens.prediction import prediction_screen
 
+    deadline_s = read_deadline(deadline)
     request = recipe.request()
     answered = predictions_for(request, device or [], root)
     result = prediction_result(request, answered.predictions, answered.warnings, answered.inputs)
     emit(result, lambda: prediction_screen(result), format_name=format_name, output=output)
-    check_conditions(answered.predictions, must_fit=must_fit, deadline=deadline)
+    check_conditions(answered.predictions, must_fit=must_fit, deadline_s=deadline_s)

@@ -20,7 +20,7 @@ NETWORK = "inputs: {x: {shape: [8]}}\nlayers: [{type: Linear, out_features: 4}]\
         (("predict", "resnet51"), "did you mean 'resnet50'"),
         (("predict", "resnet50", "--device", "rtx-4091"), "did you mean"),
         (("predict", "resnet50", "-d", "t4", "--precision", "fp33"), "did you mean 'fp32'"),
-        (("predict", "resnet50", "-d", "gtx-1080-ti", "--precision", "bf16"), "bf16"),
+        (("predict", "resnet50", "-d", "gtx-1080-ti", "--precision", "fp8"), "no fp8 arithmetic"),
         (("predict", "resnet50", "-d", "t4", "--batch", "0"), "--batch"),
         (("predict", "resnet50", "-d", "t4", "--batch", "-3"), "--batch"),
         (("predict", "resnet50", "-d", "t4", "--batch", "many"), "--batch"),

@@ -30,12 +30,12 @@ def layers_screen(result: LayersResult) -> Screen:
     return (
         Answer(
             f"{result.network}: {format_si(total.parameters)} parameters, "
-            f"{format_si(total.forward_flops)}FLOPs forward ({format_si(total.macs)}MACs) and "
-            f"{format_si(total.backward_flops)}FLOPs backward for a batch of {result.batch}"
+            f"{format_si(total.forward_flops, 'FLOPs')} forward ({format_si(total.macs, 'MACs')}) and "
+            f"{format_si(total.backward_flops, 'FLOPs')} backward for a batch of {result.batch}"
         ),
         Paragraph(
             "FLOPs are of products, 2 a multiply-add; element-wise arithmetic "
-            f"({format_si(total.elementwise_flops)}FLOPs forward) is counted apart. "
+            f"({format_si(total.elementwise_flops, 'FLOPs')} forward) is counted apart. "
             f"Training keeps {format_bytes(total.saved_bytes)} of activations ({result.precision}).",
             "dim",
         ),
