@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from estimator.app.request import on_kind
 from estimator.errors import EstimatorError
+from estimator.layers.functional.attention import FIRST_FLASH_ERA
+from estimator.layers.functional.norms import FUSED_RMS_NORM_ERA
+from estimator.layers.vision import RESAMPLING_IN_FP32_ERA
 from estimator.networks.lowering import lower
 from estimator.networks.optimizers import OPTIMIZERS
 from estimator.networks.training import Checkpointing, Training
 from estimator.precision import POLICIES
 from estimator.predict.table import build_pair, build_table
+from estimator.software import FOREACH_SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
     from estimator.predict.table import KernelTable
     from estimator.software import Software
     from estimator.workload.workload import Workload
+
+
+# The years from which frameworks launch other kernels: all that the layers and optimizers ask for.
+KERNEL_ERAS = (FIRST_FLASH_ERA, FOREACH_SINCE, RESAMPLING_IN_FP32_ERA, FUSED_RMS_NORM_ERA)
 
 
 class OpenNetwork(Protocol):
@@ -69,16 +77,21 @@ class Work:
 
 
 def recipe_of(case: Case, kind: DeviceKind) -> Recipe:
-    """Return the recipe of a case on a kind of device."""
+    """Return the recipe of a case on a kind of device; the framework scales times, not kernels."""
     return Recipe(
         network=case.network,
         kind=kind,
         precision=case.precision,
         optimizer="none" if case.inference else case.optimizer,
-        software=replace(case.software, framework="pytorch"),  # the framework scales times, not kernels
+        software=replace(case.software, framework="pytorch", era=kernel_era(case.software.era)),
         inference=case.inference,
         recompute=case.recompute == "full",
     )
+
+
+def kernel_era(year: int) -> int:
+    """Return the first year from which frameworks have launched the same kernels as in ``year``."""
+    return max((since for since in KERNEL_ERAS if since <= year), default=0)
 
 
 class Works:

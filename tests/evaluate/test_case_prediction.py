@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import estimator.layers
+import estimator.networks
 from estimator.app.case_layout import layout_of
 from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_systems import system_of
-from estimator.app.case_work import Works
+from estimator.app.case_work import KERNEL_ERAS, Works, kernel_era
 from estimator.app.evaluation import Prediction
 from estimator.calibrate.case import Case, interpret
 from estimator.calibrate.row_aliases import read_alias_tables
@@ -179,3 +183,15 @@ def test_a_layout_is_guessed_only_where_it_is_not_stated(tables: AliasTables) ->
     assert len(guess.assumptions) == 2
     assert layout_of(stated, 300_000_000, device).parallel == Parallelism(data=1, tensor=2, pipeline=4)
     assert layout_of(stated, 300_000_000, device).assumptions == ()
+
+
+def test_every_year_that_changes_kernels_is_told_apart() -> None:
+    years = {
+        value
+        for package in (estimator.layers, estimator.networks)
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        for name, value in vars(importlib.import_module(info.name)).items()
+        if isinstance(value, int) and name.endswith(("_ERA", "_SINCE")) and name != "CURRENT_ERA"
+    }
+    assert years <= set(KERNEL_ERAS)
+    assert [kernel_era(year) for year in (2015, 2022, 2024)] == [0, 2022, 2023]
