@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from estimator.catalog.check import check_records
-from estimator.catalog.records import read_root, snapshot_text
+from estimator.catalog.reading import read_root
+from estimator.catalog.records import snapshot_text, with_words
 from estimator.catalog.store import SNAPSHOT, bundled_root
 from estimator.errors import EstimatorError, combined
 
@@ -20,7 +21,7 @@ def build_snapshot(root: Path) -> str:
     errors = check_records(records)
     if errors:
         raise combined(errors)
-    return snapshot_text(records)
+    return snapshot_text(with_words(records))
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from estimator.catalog.architectures import build_architecture
 from estimator.catalog.devices import build_device
 from estimator.catalog.names import without_memory, words
-from estimator.catalog.records import read_root, read_snapshot
+from estimator.catalog.records import names_of, read_snapshot
 from estimator.catalog.sources import Sources
 from estimator.catalog.store import SNAPSHOT, bundled_root, override_roots
 
@@ -47,8 +47,11 @@ class Catalogue:
             self._index(id_, record)
 
     def _index(self, id_: str, record: Record) -> None:
-        for name in (id_, record["name"], *record.get("aliases", ())):
-            exact = words(name)
+        known = self.records.words.get(id_)
+        if known is None:
+            known = [" ".join(words(name)) for name in names_of(id_, record)]
+        for text in known:
+            exact = tuple(text.split(" "))
             self.exact.setdefault(exact, set()).add(id_)
             bare = without_memory(exact, record.get("memory_gib"))
             memory = record.get("memory_gib")
@@ -91,6 +94,11 @@ def current_catalogue() -> Catalogue:
 @functools.lru_cache(maxsize=4)
 def _catalogue(bundled: Path, overrides: tuple[Path, ...]) -> Catalogue:
     snapshot = bundled / SNAPSHOT
+    if snapshot.is_file() and not overrides:
+        return Catalogue(read_snapshot(snapshot))
+    # Imported only here: the snapshot needs neither the YAML reader nor the rules.
+    from estimator.catalog.reading import read_root
+
     records = read_snapshot(snapshot) if snapshot.is_file() else read_root(bundled)
     for root in reversed(overrides):
         records = records.updated(read_root(root))

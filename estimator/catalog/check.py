@@ -9,7 +9,8 @@ from estimator.catalog.catalogue import current_catalogue
 from estimator.catalog.devices import bandwidth_bytes_per_s, build_device
 from estimator.catalog.names import words
 from estimator.catalog.profile_keys import ARCHITECTURE, DEVICE
-from estimator.catalog.records import Records, checked, location, read_file
+from estimator.catalog.reading import checked, location, read_file
+from estimator.catalog.records import Records
 from estimator.catalog.site_keys import INTERCONNECT
 from estimator.catalog.sources import Sources
 from estimator.document import MapNode
@@ -46,7 +47,7 @@ def check_profile(path: Path) -> tuple[InputError, ...]:
     """
     try:
         node = read_file(path)
-        kind = _kind(node)
+        kind = profile_kind(node)
         table, what = {
             "devices": (DEVICE, "device"),
             "architectures": (ARCHITECTURE, "architecture"),
@@ -57,13 +58,15 @@ def check_profile(path: Path) -> tuple[InputError, ...]:
         return error.errors
     except InputError as error:
         return (error,)
-    own = Records(**{kind: {record["id"]: record}})
+    own = Records()
+    getattr(own, kind)[record["id"]] = record
     known = current_catalogue().records
     errors = check_records(own, known.updated(own))
     return tuple(_placed(error, node) for error in errors)
 
 
-def _kind(node: Node) -> str:
+def profile_kind(node: Node) -> str:
+    """Return the folder a parsed profile belongs in, told by its keys; InputError where none fits."""
     keys = set(node.keys()) if isinstance(node, MapNode) else set()
     for key, kind in (
         ("fma_per_clock", "architectures"),
@@ -101,7 +104,8 @@ def check_records(records: Records, within: Records | None = None) -> list[Input
     within = within or records
     sources = Sources(within.sources)
     errors: list[InputError] = []
-    for record in (*records.architectures.values(), *records.devices.values()):
+    kinds = (records.architectures, records.devices, records.interconnects)
+    for record in (one for kind in kinds for one in kind.values()):
         errors += _check_sources(record, sources)
     for record in records.architectures.values():
         errors += _check_rates(record)

@@ -50,6 +50,8 @@ def explain_match(
     catalogue = current_catalogue()
     by_name = _named(catalogue, name)
     by_pci = catalogue.by_pci.get(pci_id.lower(), set()) if pci_id else set()
+    if not by_name & by_pci and (laptops := _sharing_the_name(catalogue, name, by_pci)):
+        by_name = laptops
     if by_name and by_pci and not by_name & by_pci:
         told = f"{name!r} is {', '.join(sorted(by_name))}, PCI id {pci_id} is {', '.join(sorted(by_pci))}"
         return Match(device=None, reason=told)
@@ -83,6 +85,13 @@ def _named(catalogue: Catalogue, name: str) -> set[str]:
     if not found and wanted in catalogue.open:
         found = {id_ for known, ids in catalogue.exact.items() if set(wanted) <= set(known) for id_ in ids}
     return found
+
+
+def _sharing_the_name(catalogue: Catalogue, name: str, ids: set[str]) -> set[str]:
+    """Return those of ``ids`` whose name says all that ``name`` says: old drivers name laptops so."""
+    wanted = set(words(name))
+    records = catalogue.records.devices
+    return {id_ for id_ in ids if wanted and wanted <= set(words(records[id_]["name"]))}
 
 
 def _fits(device: Device, memory_bytes: int | None, units: float | None) -> bool:

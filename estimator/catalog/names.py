@@ -6,9 +6,10 @@ import re
 
 # Words that tell the vendor or the product line and never two devices apart.
 _FILLER = frozenset({
-    "nvidia", "amd", "ati", "intel", "google", "habana", "huawei", "amazon", "aws", "graphcore", "corporation",
-    "corp", "inc", "geforce", "tesla", "quadro", "radeon", "instinct", "tm", "r", "series", "generation",
-    "gen", "edition", "device", "accelerator", "processor", "core", "cpu", "gpu", "with", "graphics",
+    "nvidia", "amd", "ati", "intel", "google", "habana", "huawei", "amazon", "aws", "graphcore",
+    "corporation", "corp", "inc", "geforce", "tesla", "quadro", "radeon", "instinct", "tm", "r", "series",
+    "generation", "gen", "edition", "device", "accelerator", "processor", "core", "cpu", "gpu", "with",
+    "graphics",
 })  # fmt: skip
 # On Apple chips CPU and GPU share a name, and one shares it with a Tesla: these words tell which is meant.
 _APPLE = re.compile(r"m[1-9]")
