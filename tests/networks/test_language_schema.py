@@ -11,8 +11,9 @@ import yaml
 
 import estimator
 from estimator.layers.library import LAYERS
+from estimator.networks.language.annotations import kind_of
 from estimator.networks.language.binding import parameters_of
-from estimator.networks.language.kinds import RefusedError, kind_of
+from estimator.networks.language.kinds import RefusedError
 from estimator.networks.language.recipe import read_recipe
 from estimator.networks.language.schema import network_schema
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.errors import suggestion
 from estimator.layers.base import LayerError
-from estimator.networks.language.kinds import RefusedError, kind_of
+from estimator.networks.language.annotations import kind_of
+from estimator.networks.language.kinds import RefusedError
 from estimator.networks.language.tokens import ExpressionError
 
 if TYPE_CHECKING:

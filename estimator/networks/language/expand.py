@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from estimator.networks.graph import Node, Reference
 from estimator.networks.language.arithmetic import shown
 from estimator.networks.language.binding import check_names
 from estimator.networks.language.evaluation import Evaluator
@@ -18,13 +17,14 @@ from estimator.networks.language.items import (
     ResidualItem,
     ReuseItem,
 )
-from estimator.networks.language.references import UNKNOWN, find_target, mentions_prev, resolve_sources
-from estimator.networks.language.reuse import copies
+from estimator.networks.language.references import UNKNOWN, mentions_prev, resolve_sources
 from estimator.networks.language.scope import Target
+from estimator.networks.language.writer import NodeWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from estimator.networks.graph import Reference
     from estimator.networks.language.binding import Binder
     from estimator.networks.language.frame import Frame
     from estimator.networks.language.items import Block, Common, Item
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from estimator.networks.language.terms import Term
     from estimator.networks.language.tokens import Value
 
-MOST_LAYERS = 200_000
 DEEPEST = 48
 
 
@@ -51,16 +50,15 @@ class Expander:
         binder: Binder,
         problems: Problems,
     ) -> None:
-        self.nodes: list[Node] = []
         self._params = params
         self._blocks = blocks
-        self._inputs = inputs
         self._parser = parser
-        self._binder = binder
         self._problems = problems
         self._active: list[str] = []
         self._chosen: dict[tuple[int, str], Item] = {}
         self._evaluator = Evaluator(problems)
+        self._writer = NodeWriter(inputs, binder, self._evaluator, problems)
+        self.nodes = self._writer.nodes
 
     def run(self, items: Sequence[Item], frame: Frame, flow: Flow) -> Flow:
         """Expand layers in a row."""
@@ -135,7 +133,7 @@ class Expander:
                 f"containers and blocks nest deeper than {DEEPEST} levels", item.common.at
             )
         if isinstance(item, LayerItem):
-            return self._layer(item, frame, inputs, path)
+            return self._writer.layer(item, frame, inputs, path)
         return self._container(item, frame, inputs, path)
 
     def _container(self, item: Item, frame: Frame, inputs: Flow, path: str) -> Flow:
@@ -152,56 +150,10 @@ class Expander:
             case ParallelItem():
                 flow = self._parallel(item, frame, inputs, path)
             case ReuseItem():
-                flow = self._reuse(item, frame, inputs, path)
+                flow = self._writer.reuse(item, frame, inputs, path)
             case _:  # broken, and told so
                 pass
         return flow
-
-    def _layer(self, item: LayerItem, frame: Frame, inputs: Flow, path: str) -> Flow:
-        common = item.common
-        layer = item.layer
-        if layer is None:
-            self._evaluator.scan(common.at, sum(argument.term.scans for argument in item.arguments))
-            layer = self._binder.layer(item.cls, item.arguments, frame.values, common.at)
-            if layer is None:
-                return inputs or UNKNOWN
-        if not item.cls.example.shapes and common.sources is None:
-            inputs = ()  # a layer that makes its value: nothing flows into it
-        elif not inputs:
-            self._problems.add(f"nothing flows into {item.cls.type_name}", common.at, self._no_input_hint())
-            return UNKNOWN
-        if len(self.nodes) >= MOST_LAYERS:
-            raise self._problems.stop(f"more than {MOST_LAYERS:,} layers", common.at)
-        tied = None
-        if item.tie is not None:
-            tied = self._tied(item.tie, frame)
-        self.nodes.append(
-            Node(
-                path=path,
-                layer=layer,
-                inputs=inputs,
-                tied=tied,
-                trainable=self._evaluator.truth(common.trainable, frame.values, default=frame.trainable)
-                and frame.trainable,
-                training_only=self._evaluator.truth(common.training_only, frame.values, default=False)
-                or frame.training_only,
-                at=common.at,
-                places=item.places,
-                hint=item.hint,
-            )
-        )
-        return (Reference(self._inputs + len(self.nodes) - 1),)
-
-    def _tied(self, tie: Term, frame: Frame) -> int | None:
-        target = find_target(tie, frame, self._problems)
-        if target is None:
-            return None
-        if not target.is_layer:
-            self._problems.add("only the weight of a single layer can be tied", tie.at)
-            return None
-        if target.last == target.first and target.first == 0 and len(self._problems) == 0:
-            self._problems.add("an input has no weight", tie.at)
-        return target.first
 
     def _block(self, item: BlockItem, frame: Frame, inputs: Flow, path: str) -> Flow:
         block, at = self._blocks[item.block], item.common.at
@@ -237,7 +189,9 @@ class Expander:
         if item.shortcut:
             shortcut = inner.inside(f"{path}.shortcut")
             beside = self.run(item.shortcut, shortcut, inputs)
-        return self._layer(item.join, inner, (*body, *beside), inner.paths.take(item.join.common.label))
+        return self._writer.layer(
+            item.join, inner, (*body, *beside), inner.paths.take(item.join.common.label)
+        )
 
     def _parallel(self, item: ParallelItem, frame: Frame, inputs: Flow, path: str) -> Flow:
         inner = self._inside(item.common, frame, path)
@@ -257,25 +211,9 @@ class Expander:
                     break
         if item.merge is None or not outputs:
             return tuple(outputs)
-        return self._layer(item.merge, inner, tuple(outputs), inner.paths.take(item.merge.common.label))
-
-    def _reuse(self, item: ReuseItem, frame: Frame, inputs: Flow, path: str) -> Flow:
-        target = find_target(item.target, frame, self._problems)
-        if target is None:
-            return inputs or UNKNOWN
-        if target.first == target.last:
-            self._problems.add("what is reused has no layers", item.target.at)
-            return inputs or UNKNOWN
-        if len(inputs) != len(target.entry):
-            text = f"the reused layers take {len(target.entry)} inputs, not {len(inputs)}"
-            self._problems.add(text, item.common.at)
-            return UNKNOWN
-        if len(self.nodes) + target.last - target.first > MOST_LAYERS:
-            raise self._problems.stop(f"more than {MOST_LAYERS:,} layers", item.common.at)
-        self._evaluator.step(item.common.at, target.last - target.first)
-        nodes, outputs = copies(target, self.nodes, self._inputs, inputs=inputs, path=path, at=item.common.at)
-        self.nodes += nodes
-        return outputs
+        return self._writer.layer(
+            item.merge, inner, tuple(outputs), inner.paths.take(item.merge.common.label)
+        )
 
     def _choose(self, item: ChosenItem, frame: Frame) -> Item:
         """Return the item whose type an expression gives."""
@@ -319,8 +257,3 @@ class Expander:
         if not frame.scope.define(name, target, is_computed=is_computed):
             at = common.name.at if common.name else common.at
             self._problems.add(f"name {name!r} is used twice", at)
-
-    def _no_input_hint(self) -> str | None:
-        if self._inputs == 0:
-            return "the network has no 'inputs'"
-        return "the network has several inputs: say which with 'from'" if self._inputs > 1 else None

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from estimator.document import MapNode, Scalar
 from estimator.errors import suggestion
 from estimator.layers.arguments import Range
+from estimator.networks.language.annotations import kind_of
 from estimator.networks.language.fields import checked, entries
-from estimator.networks.language.kinds import Items, Number, Text, Truth, Whole, kind_of
+from estimator.networks.language.kinds import Items, Number, Text, Truth, Whole
 from estimator.networks.language.problems import Problems, StopReadingError
 from estimator.networks.optimizers import OPTIMIZERS
 from estimator.networks.training import Checkpointing
