@@ -22,6 +22,7 @@ _BOUND_WORDS = {
 }
 _SHOWN_SHARE = 0.1
 _SLOWER = 1.02
+_MATTERS = 0.005  # of a step on either device
 
 
 def compare(
@@ -76,15 +77,16 @@ def _explain(baseline: Prediction, fastest: Prediction, other: Prediction) -> st
     if bandwidths[0] and bandwidths[1]:
         scale = other.device.devices / baseline.device.devices
         parts.append(f"{_times(bandwidths[0] / bandwidths[1] * scale)} its bandwidth")
-    text = ", ".join(parts) + f", and trains {ratio:.1f}x as fast"
+    text = ", ".join(parts) + f", and trains {_times(ratio)} as fast"
     return f"{text}: {_time_shares(other)} of its step{_utilisation(other, baseline)}."
 
 
 def _utilisation(other: Prediction, baseline: Prediction) -> str:
     if other.step.mfu is None or baseline.step.mfu is None:
         return ""
+    saving = " (Winograd's convolutions need fewer multiplications)" if other.step.mfu > 1 else ""
     return (
-        f", and its products reach {100 * other.step.mfu:.0f} % of peak "
+        f", and its products reach {100 * other.step.mfu:.0f} % of peak{saving} "
         f"where {_named(baseline)} reaches {100 * baseline.step.mfu:.0f} %"
     )
 
@@ -113,16 +115,17 @@ def _times(ratio: float) -> str:
 
 
 def _gains(baseline: Prediction, fastest: Prediction) -> tuple[LayerGain, ...]:
-    """Rank layers by how much the fastest system speeds them up, most first; per sample of the batch."""
+    """Rank the layers that matter by how much the fastest system speeds them up, most first."""
     rows = []
+    least_slow, least_fast = (_MATTERS * p.step.time_s.expected for p in (baseline, fastest))
     for slow, fast in zip(baseline.layers, fastest.layers, strict=True):
         slow_s, fast_s = slow.forward_s + slow.backward_s, fast.forward_s + fast.backward_s
-        if slow_s > 0 and fast_s > 0:
+        if fast_s > 0 and (slow_s > least_slow or fast_s > least_fast):
             rows.append(
                 LayerGain(
                     path=slow.path,
-                    baseline=baseline.device.id,
-                    device=fastest.device.id,
+                    baseline=baseline.device.name,
+                    device=fastest.device.name,
                     baseline_s=slow_s,
                     device_s=fast_s,
                     speed_up=slow_s / fast_s,

@@ -137,7 +137,7 @@ class ComparisonResult(PredictionResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerGain:
-    """How much faster a layer runs on ``device`` than on ``baseline``."""
+    """How much faster a layer runs on ``device`` than on ``baseline`` (names of devices)."""
 
     path: str
     baseline: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Paragraph, Table
-from estimator.report.screens.times import NOTHING, between, named, percent
+from estimator.report.screens.times import NOTHING, between, named, percent, short_name, times
+from estimator.results.base import plain
 from estimator.units import format_bytes, format_seconds, format_si
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ def comparison_screen(result: ComparisonResult) -> Screen:
     ordered = sorted(result.predictions, key=lambda p: -p.step.samples_per_s)
     blocks: list[Block] = [
         Answer(_answer(result, ordered)),
-        Paragraph(_basis(ordered[0]), "dim"),
-        _table(result, ordered),
+        Paragraph(_basis(ordered), "dim"),
+        _times_table(result, ordered),
+        _hardware_table(ordered),
         _phases(ordered),
         *(Paragraph(sentence) for sentence in result.explanation),
     ]
@@ -42,57 +44,87 @@ def _answer(result: ComparisonResult, ordered: list[Prediction]) -> str:
     takes = f", {format_seconds(fastest.total_s)} in all" if fastest.total_s is not None else ""
     return (
         f"{network} trains fastest on {named(fastest.device)}: "
-        f"{ratio:.1f}x as fast as on {named(slowest.device)}{takes}"
+        f"{times(ratio)} as fast as on {named(slowest.device)}{takes}"
     )
 
 
-def _basis(prediction: Prediction) -> str:
-    coverage = prediction.step.time_s.coverage
-    return f"expected times; each range holds the true time in {100 * coverage:.0f} % of cases"
+def _basis(ordered: list[Prediction]) -> str:
+    coverage = ordered[0].step.time_s.coverage
+    bases = dict.fromkeys(p.step.time_s.basis for p in ordered)
+    return (
+        f"expected times with ranges that hold the true time in {100 * coverage:.0f} % of cases "
+        f"(basis: {', '.join(bases)})"
+    )
 
 
-def _table(result: ComparisonResult, ordered: list[Prediction]) -> Table:
-    base = next((p for p in ordered if p.device.id == result.baseline), ordered[-1])
+def _baseline(result: ComparisonResult, ordered: list[Prediction]) -> Prediction:
+    return next((p for p in ordered if p.device.id == result.baseline), ordered[-1])
+
+
+def _times_table(result: ComparisonResult, ordered: list[Prediction]) -> Table:
+    base = _baseline(result, ordered)
     has_total = any(p.total_s is not None for p in ordered)
-    columns = [
-        Column("device", "left"),
-        Column("lanes"),
-        Column("peak FLOP/s"),
-        Column("GB/s"),
-        Column("a step"),
-        Column("range", "left"),
-        Column("samples/s"),
-        Column(f"x {base.device.name}"),
-        Column("memory", "left"),
-        Column("basis", "left"),
-    ]
-    if has_total:
-        columns.insert(6, Column("in all"))
-    rows = []
-    for p in ordered:
-        row = [
-            named(p.device),
-            f"{p.device.lanes * p.device.devices:,.0f}",
-            format_si(p.device.peak_flop_per_s * p.device.devices) if p.device.peak_flop_per_s else NOTHING,
-            f"{p.device.bandwidth_bytes_per_s / 1e9:,.0f}" if p.device.bandwidth_bytes_per_s else NOTHING,
-            format_seconds(p.step.time_s.expected),
-            between(p.step.time_s),
-            format_si(p.step.samples_per_s).strip(),
-            f"{p.step.samples_per_s / base.step.samples_per_s:.1f}",
-            _fit(p),
-            p.step.time_s.basis,
-        ]
-        if has_total:
-            row.insert(6, format_seconds(p.total_s) if p.total_s is not None else NOTHING)
-        rows.append(tuple(row))
-    return Table(name="devices", columns=tuple(columns), rows=tuple(rows))
+    total = (Column("in all"),) if has_total else ()
+    return Table(
+        name="devices",
+        columns=(
+            Column("device", "left"), Column("a step"), Column("range"), *total, Column("samples/s"),
+            Column("speed-up"), Column("memory", "left"),
+        ),
+        rows=tuple(
+            (
+                named(p.device),
+                format_seconds(p.step.time_s.expected),
+                between(p.step.time_s),
+                *((format_seconds(p.total_s) if p.total_s is not None else NOTHING,) if has_total else ()),
+                format_si(p.step.samples_per_s),
+                times(p.step.samples_per_s / base.step.samples_per_s),
+                _fit(p),
+            )
+            for p in ordered
+        ),
+    )  # fmt: skip
 
 
 def _fit(prediction: Prediction) -> str:
     memory = prediction.memory
     if memory.fits is None:
-        return f"{format_bytes(memory.total_bytes)} of ?"
-    return "fits" if memory.fits else f"TOO LARGE ({format_bytes(memory.total_bytes)})"
+        return f"needs {format_bytes(memory.total_bytes)}"
+    return "fits" if memory.fits else f"NO: {format_bytes(memory.total_bytes)}"
+
+
+def _hardware_table(ordered: list[Prediction]) -> Table:
+    return Table(
+        name="hardware",
+        title="what the devices could do, and what they do",
+        columns=(
+            Column("device", "left"), Column("lanes"), Column("peak FLOP/s"), Column("GB/s"),
+            Column("of peak"), Column("bound by", "left"),
+        ),
+        rows=tuple(
+            (
+                named(p.device),
+                f"{p.device.lanes * p.device.devices:,.0f}",
+                _peak(p),
+                f"{p.device.bandwidth_bytes_per_s / 1e9:,.0f}" if p.device.bandwidth_bytes_per_s else NOTHING,
+                NOTHING if p.step.mfu is None else f"{100 * p.step.mfu:.0f} %",
+                _bound(p),
+            )
+            for p in ordered
+        ),
+    )  # fmt: skip
+
+
+def _peak(prediction: Prediction) -> str:
+    peak = prediction.device.peak_flop_per_s
+    return format_si(peak * prediction.device.devices) if peak else NOTHING
+
+
+def _bound(prediction: Prediction) -> str:
+    """Return the largest bound with its share of the step."""
+    bounds = plain(prediction.step.bounds)
+    name = max(bounds, key=lambda key: float(bounds[key]))
+    return f"{name.removesuffix('_s')} {percent(bounds[name], prediction.step.time_s.expected)}"
 
 
 def _phases(ordered: list[Prediction]) -> Table:
@@ -101,7 +133,7 @@ def _phases(ordered: list[Prediction]) -> Table:
     return Table(
         name="phases",
         title="what part of a step costs what",
-        columns=(Column("device", "left"), *(Column(n.removesuffix("_s")) for n in shown), Column("of peak")),
+        columns=(Column("device", "left"), *(Column(n.removesuffix("_s")) for n in shown)),
         rows=tuple(
             (
                 named(p.device),
@@ -110,7 +142,6 @@ def _phases(ordered: list[Prediction]) -> Table:
                     f"({percent(getattr(p.step.phases, n), p.step.time_s.expected)})"
                     for n in shown
                 ),
-                NOTHING if p.step.mfu is None else f"{100 * p.step.mfu:.0f} %",
             )
             for p in ordered
         ),
@@ -120,18 +151,14 @@ def _phases(ordered: list[Prediction]) -> Table:
 def _gains(gains: tuple[LayerGain, ...]) -> Table:
     """Show the layers that gain most and least; all of them when they are few."""
     few = len(gains) <= 2 * _GAINS_SHOWN
+    device, baseline = short_name(gains[0].device), short_name(gains[0].baseline)
     shown = gains if few else (*gains[:_GAINS_SHOWN], *gains[-_GAINS_SHOWN:])
     return Table(
         name="gains",
-        title=f"layers that gain most and least from {gains[0].device} over {gains[0].baseline}",
-        columns=(
-            Column("layer", "left"),
-            Column(gains[0].baseline),
-            Column(gains[0].device),
-            Column("faster by"),
-        ),
+        title=f"layers that gain most and least from {device} over {baseline}",
+        columns=(Column("layer", "left"), Column(baseline), Column(device), Column("faster by")),
         rows=tuple(
-            (g.path, format_seconds(g.baseline_s), format_seconds(g.device_s), f"{g.speed_up:.1f}x")
+            (g.path, format_seconds(g.baseline_s), format_seconds(g.device_s), times(g.speed_up))
             for g in shown
         ),
     )

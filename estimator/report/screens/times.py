@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from estimator.units import format_seconds
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from estimator.results.prediction import DeviceSummary, TimeSummary
 
 NOTHING = "—"
+_MARKS = re.compile(r"\((?:R|TM|r|tm)\)|[®™]")
+_VENDOR_WORDS = frozenset({"nvidia", "geforce", "intel", "amd", "tesla"})
+_WHOLE_FROM = 10
 
 
 def between(time: TimeSummary) -> str:
@@ -24,10 +28,24 @@ def range_line(time: TimeSummary) -> str:
     return f"{100 * time.coverage:.0f} % range {between(time)} (basis: {time.basis})"
 
 
+def short_name(name: str) -> str:
+    """Return a device's name without vendor and trade marks: ``GTX 1080 Ti``, ``Xeon Processor``."""
+    kept = [word for word in _MARKS.sub("", name).split() if word.lower() not in _VENDOR_WORDS]
+    return " ".join(kept) or name
+
+
 def named(device: DeviceSummary) -> str:
-    """Return the device's name with its count in front, and whether it is in this machine."""
-    name = f"{device.devices}x {device.name}" if device.devices > 1 else device.name
+    """Return the device's short name with its count in front, and whether it is in this machine."""
+    name = short_name(device.name)
+    name = f"{device.devices}x {name}" if device.devices > 1 else name
     return f"{name} (here)" if device.detected else name
+
+
+def times(ratio: float) -> str:
+    """Return a ratio with two or three digits: ``320x``, ``5.4x``, ``0.31x``."""
+    if ratio >= _WHOLE_FROM:
+        return f"{ratio:.0f}x"
+    return f"{ratio:.1f}x" if ratio >= 1 else f"{ratio:.2f}x"
 
 
 def percent(part: float, whole: float) -> str:
