@@ -38,7 +38,7 @@ class Given:
     """An input of the network: its shape without the batch, and its number format in torch's words."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
     dtype: str = "float32"
 
 
@@ -65,3 +65,7 @@ class Converted:
     loss: str | None = None
     gaps: list[Gap] = field(default_factory=list)
     scopes: list[tuple[str, str]] = field(default_factory=list)
+    params: dict[str, int] = field(default_factory=dict)
+    output_shapes: list[tuple[int, ...]] = field(default_factory=list)
+    scaled: Any = None
+    fixed_size: str = ""

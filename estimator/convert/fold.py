@@ -247,7 +247,10 @@ def structure(items: list[Item]) -> Key:
 
 
 def _fixed(value: object) -> object:
-    """Return what of an argument belongs to the structure: text and truth, and the length of lists."""
+    """Return what of an argument belongs to the structure: text and truth, and the length of lists.
+
+    Formulas of the image size count as numbers.
+    """
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, list):

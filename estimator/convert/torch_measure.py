@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Meter:
-    """FLOPs (of products by torch's formulas, else one an element) and bytes (each operand once)."""
+    """FLOPs of products by torch's formulas, and bytes of every operation (each operand once)."""
 
     def __init__(self) -> None:
         self.flops = 0
@@ -48,9 +48,7 @@ class Meter:
         results = list(tensors_in(out))
         self.bytes += sum(t.numel() * t.element_size() for t in (*tensors_in(args), *results))
         formula = flop_registry.get(func.overloadpacket)
-        self.flops += (
-            formula(*args, **kwargs, out_val=out) if formula else sum(t.numel() for t in results)
-        )
+        self.flops += formula(*args, **kwargs, out_val=out) if formula else 0
 
 
 def measured(call: Call, scaled: Scaled) -> Meter:

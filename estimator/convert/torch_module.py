@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.convert.entries import Converted, Given
 from estimator.convert.torch_leaves import LEAVES
-from estimator.convert.torch_scale import scaled
+from estimator.convert.torch_scale import scaled, scaled_like
 from estimator.convert.torch_trace import import_torch, trace
 from estimator.convert.torch_translate import translate
 from estimator.errors import InputError
@@ -19,21 +19,36 @@ if TYPE_CHECKING:
 BATCHES = (2, 3)
 
 
-def convert(module: Torch, inputs: Sequence[Given], *, name: str, source: str = "") -> Converted:
+def convert(
+    module: Torch,
+    inputs: Sequence[Given],
+    *,
+    name: str,
+    source: str = "",
+    auxiliary: bool = True,
+    like: Converted | None = None,
+) -> Converted:
     """Return the network of a module in training mode; ``inputs`` are its forward's, without the batch.
 
-    The module is moved to the meta device. Raises InputError when its forward cannot run there or depends
-    on the batch in another way than by size.
+    The module is moved to the meta device. ``auxiliary`` looks for parts that run in training only;
+    ``like`` is the same module at another image size, whose batch dimensions are taken over: one trace
+    instead of two. Raises InputError when the forward cannot run on the meta device or depends on the
+    batch in another way than by size.
     """
     torch = import_torch()
-    module = module.to("meta")
-    torch_inputs = {batch: _inputs(torch, inputs, batch) for batch in BATCHES}
+    module = module.to("meta").train()
+    training_only: frozenset[str] = frozenset()
     try:
-        module.train()
-        first, second = (trace(module, torch_inputs[b], LEAVES) for b in BATCHES)
-        module.eval()
-        evaluated = trace(module, torch_inputs[BATCHES[0]], LEAVES).modules
-        module.train()
+        first = trace(module, _inputs(torch, inputs, BATCHES[0]), LEAVES)
+        if like is not None:
+            marked = scaled_like(first, like.scaled)
+        else:
+            second = trace(module, _inputs(torch, inputs, BATCHES[1]), LEAVES)
+            marked = scaled(first, second, BATCHES)
+        if auxiliary and like is None:
+            ran = trace(module.eval(), _inputs(torch, inputs, BATCHES[0]), LEAVES).modules
+            training_only = frozenset(first.modules - ran)
+            module.train()
     except InputError:
         raise
     except Exception as error:
@@ -41,12 +56,12 @@ def convert(module: Torch, inputs: Sequence[Given], *, name: str, source: str = 
             f"the forward of {name} fails on the meta device: {type(error).__name__}: {error}",
             hint="a forward that looks at values cannot be traced",
         ) from error
-    marked = scaled(first, second, BATCHES)
-    state = translate(marked, list(inputs), frozenset(first.modules - evaluated))
+    state = translate(marked, list(inputs), training_only)
     outputs = [state.output(index) for index in first.outputs]
     return Converted(
         name=name, inputs=list(inputs), entries=state.entries, outputs=outputs, source=source, gaps=state.gaps,
-        scopes=first.scopes,
+        scopes=first.scopes, scaled=marked,
+        output_shapes=[marked.trace.values[i].shape[1:] for i in first.outputs],
     )  # fmt: skip
 
 

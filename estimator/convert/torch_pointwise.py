@@ -164,3 +164,9 @@ def where(t: Translation, call: Call) -> None:
     """One of two values by a mask."""
     refs = [a for a in call.args if isinstance(a, Ref)]
     t.emit(call, "Where", {}, refs)
+
+
+@translates("torch.Tensor.zero_", "torch.Tensor.fill_")
+def fill(t: Translation, call: Call) -> None:
+    """A number written over a tensor: one pass."""
+    t.emit(call, "MulScalar", {"value": 0.0}, [call.args[0]])

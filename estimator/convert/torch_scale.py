@@ -47,6 +47,38 @@ def scaled(first: Trace, second: Trace, batches: tuple[int, int]) -> Scaled:
     return found
 
 
+def scaled_like(trace: Trace, other: Scaled) -> Scaled:
+    """Return a trace of the same module at another image size, its batch dimensions as in ``other``.
+
+    A size that is the batch times something keeps that; raises InputError where the calls differ.
+    """
+    if [c.function for c in trace.calls] != [c.function for c in other.trace.calls]:
+        raise InputError("the module does other things when the image size changes")
+    found = Scaled(trace, other.batch)
+    for value, like, factors in zip(trace.values, other.trace.values, other.factors, strict=True):
+        if len(value.shape) != len(like.shape) or any(
+            f and size % other.batch for size, f in zip(value.shape, factors, strict=True)
+        ):
+            raise InputError("a tensor's rank changes with the image size")
+        found.factors.append(
+            tuple(size // other.batch if f else 0 for size, f in zip(value.shape, factors, strict=True))
+        )
+    for call, like_call in zip(trace.calls, other.trace.calls, strict=True):
+        call.args = _like(call.args, like_call.args, other.batch)
+        call.kwargs = _like(call.kwargs, like_call.kwargs, other.batch)
+    return found
+
+
+def _like(one: Any, other: Any, batch: int) -> Any:  # noqa: ANN401 - arguments of any call
+    if isinstance(other, PerSample) and isinstance(one, int):
+        return PerSample(one // batch)
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return tuple(_like(a, b, batch) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: _like(value, other.get(key), batch) for key, value in one.items()}
+    return one
+
+
 def _factor(one: int, two: int, batches: tuple[int, int]) -> int:
     """Return the multiple of the batch that a size is, 0 where it does not depend on it."""
     if one == two:

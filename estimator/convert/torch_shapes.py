@@ -426,17 +426,10 @@ def sliding_window(t: Translation, call: Call) -> None:
 
 @translates("torch.Tensor.__setitem__")
 def assign(t: Translation, call: Call) -> None:
-    """A part of a tensor written over, along one dimension."""
+    """A part of a tensor written over."""
     x, key, part = call.args
-    items = list(key) if isinstance(key, tuple) else [key]
-    if any(i is Ellipsis for i in items if not isinstance(i, Ref)):
-        at = next(n for n, i in enumerate(items) if i is Ellipsis)
-        items[at : at + 1] = [slice(None)] * (len(t.shape(x)) - len(items) + 1)
-    chosen = [(n, i) for n, i in enumerate(items) if i != slice(None)]
-    if len(chosen) != 1 or not isinstance(chosen[0][1], slice) or not isinstance(part, Ref):
-        raise UntranslatableError("an assignment of this kind")
-    dim, item = chosen[0]
-    start, _, step = item.indices(t.shape(x)[dim])
-    if step != 1 or len(t.shape(part)) != len(t.shape(x)):
-        raise UntranslatableError("an assignment of this kind")
-    t.emit(call, "AssignSlice", {"dim": dim, "start": start}, [x, part])
+    if not isinstance(part, Ref):
+        raise UntranslatableError("a number written over a part")
+    if any(isinstance(i, Ref) for i in (key if isinstance(key, tuple) else (key,))):
+        raise UntranslatableError("a part chosen by values")
+    t.emit(call, "Assign", {}, [x, part])

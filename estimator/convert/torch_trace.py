@@ -95,6 +95,13 @@ def tensors_in(thing: object) -> Iterator[Torch]:
         yield thing
 
 
+# Functions that take from a tensor only its shape, number format and place.
+_CONSTANT_MAKERS = frozenset(
+    {"new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
+     "empty_like"}
+)  # fmt: skip
+
+
 class Recorder:
     """Follows tensors by identity while a module runs inside ``with recorder:``.
 
@@ -112,6 +119,7 @@ class Recorder:
         self._known: dict[int, int] = {}
         self._paths = {id(child): path for path, child in module.named_modules()}
         self._parameters = {id(p): name for name, p in module.named_parameters()}
+        self._buffers = {id(b) for b in module.buffers()}
         self._mode = _mode(self)
         self._original: Any = None
 
@@ -198,14 +206,16 @@ class Recorder:
         result = function(*args, **kwargs)
         ours = self.trace.values
         changed = [
-            t for t, i, v in zip(given, indices, versions, strict=True)
-            if t._version != v and not ours[i].constant  # noqa: SLF001
+            t for t, v in zip(given, versions, strict=True)
+            if t._version != v and id(t) not in self._buffers  # noqa: SLF001
         ]  # fmt: skip
         identities = {id(t) for t in given}
         made = [t for t in tensors_in(result) if id(t) not in identities]
         if module is None and not made and not changed:
             return result
-        constant = module is None and all(ours[i].constant for i in indices)
+        constant = module is None and (
+            name.rsplit(".", 1)[-1] in _CONSTANT_MAKERS or all(ours[i].constant for i in indices)
+        )
         memory = {_memory(t) for t in given}
         if module is not None:
             made, changed = list(tensors_in(result)), []
@@ -253,6 +263,18 @@ def _mode(recorder: Recorder) -> Torch:
     return Mode()
 
 
+def _on_meta(thing: Any) -> Any:  # noqa: ANN401 - arguments of any call
+    """Return arguments with real tensors (but not numbers) replaced by meta ones."""
+    torch = import_torch()
+    if isinstance(thing, torch.Tensor):
+        return thing.to("meta") if thing.dim() else thing
+    if isinstance(thing, (tuple, list)):
+        return type(thing)(_on_meta(item) for item in thing)
+    if isinstance(thing, dict):
+        return {key: _on_meta(item) for key, item in thing.items()}
+    return thing
+
+
 def trace(module: Torch, inputs: tuple[Torch, ...], leaves: frozenset[str]) -> Trace:
     """Return the calls of ``module(*inputs)``; inputs and parameters must be on the meta device."""
     recorder = Recorder(module, leaves)
@@ -287,6 +309,9 @@ def weightless() -> Iterator[None]:
             given = dict(kwargs or {})
             if func in factories and str(given.get("device") or "cpu") == "cpu":
                 given["device"] = "meta"
+            devices = {t.device.type for t in tensors_in((args, given))}
+            if devices == {"meta", "cpu"} and not func.__name__.startswith("__"):
+                args, given = _on_meta(args), _on_meta(given)
             return func(*args, **given)
 
     with Weightless():

@@ -95,14 +95,24 @@ class Translation:
             if value.parameter is not None:
                 self._sources[ref.index] = self._parameter_entry(value)
             elif value.constant:
-                batched = any(self.factors(ref))
-                shape = value.shape[1:] if batched and self.factors(ref)[0] == 1 else value.shape
-                self._sources[ref.index] = self._append(
-                    Entry(type="Constant", args={"shape": list(shape), "dtype": value.dtype})
-                )
+                self._sources[ref.index] = self._constant(ref, value)
             else:
                 raise UntranslatableError(f"value {ref.index} was never made")
         return self._sources[ref.index]
+
+    def _constant(self, ref: Ref, value: Value) -> Source:
+        """Append a constant; one made for a batch is one for each sample."""
+        factors = self.factors(ref)
+        args: dict[str, Any] = {"shape": list(value.shape)}
+        if value.dtype != "float32":
+            args["dtype"] = value.dtype
+        if not any(factors):
+            return self._append(Entry(type="Constant", args=args))
+        if factors[0] != 1:
+            raise UntranslatableError("a constant for a multiple of the batch")
+        args["shape"] = [1, *value.shape[1:]]
+        source = self._append(Entry(type="Constant", args=args))
+        return self._append(Entry(type="PerSample", inputs=(source, Source(0))))
 
     def _parameter_entry(self, value: Value) -> Source:
         entry = self._new_parameter(value, list(value.shape))
@@ -254,32 +264,42 @@ class Translation:
             return
         self.hold(call, self.step(call, "PerSample", {}, [self.source(x), Source(0)]))
 
-    def custom(self, call: Call, reason: str) -> None:
-        """Append a Custom entry with what the trace measured of the call."""
+    def step_parameter(self, call: Call, name: str, shape: list[int]) -> Source:
+        """Append a parameter that a leaf module uses."""
+        entry = Entry(type="Parameter", args={"shape": shape}, path=name, tie=self._weights.get(name))
+        del call
+        self._weights.setdefault(name, len(self.entries))
+        return self._append(entry)
+
+    def custom(
+        self, call: Call, reason: str, *, inputs: list[Source] | None = None, flops: int | None = None
+    ) -> None:
+        """Append a Custom entry with what the trace measured of the call.
+
+        A leaf module that has made layers for a part of its work says what is left.
+        """
         outputs = [self.trace.values[i] for i in call.outputs]
-        batch, meter = self.scaled.batch, measured(call, self.scaled)
-        refs = [r for r in _refs((call.args, call.kwargs)) if not self.value(r).constant]
-        weights = [r for r in refs if self.value(r).parameter]
-        own = [r for r in weights if self.value(r).parameter not in self._weights]
-        for ref in own:
-            self._weights[self.value(ref).parameter or ""] = len(self.entries)
-        shapes = [list(_sample(v.shape, self.scaled.factors[v.index])) for v in outputs]
-        args: dict[str, Any] = {
-            "out_shape": shapes[0],
-            "params": sum(prod(self.shape(ref)) for ref in own),
-            "flops": max(1, round(meter.flops / batch)),
-            "bytes": max(1, round(meter.bytes / batch)),
-        }
-        source = self._append(
-            Entry(
-                type="Custom", args=args, path=call.path,
-                inputs=tuple(self.source(r) for r in refs if r not in weights),
-            )
-        )  # fmt: skip
+        args: dict[str, Any] = {}
+        args["out_shape"] = list(_sample(outputs[0].shape, self.scaled.factors[outputs[0].index]))
+        meter = measured(call, self.scaled)
+        if inputs is None:
+            inputs, args["params"] = self._custom_inputs(call)
+        args["flops"] = round(meter.flops / self.scaled.batch) if flops is None else flops
+        args["bytes"] = max(1, round(meter.bytes / self.scaled.batch))
+        source = self.step(call, "Custom", args, inputs)
         for index in call.outputs:
             self._sources[index] = source
-        name = f"{call.function} ({reason})"
-        self.gaps.append(Gap(call.path, name, 1, args["flops"], args["bytes"]))
+        self.gaps.append(Gap(call.path, f"{call.function} ({reason})", 1, args["flops"], args["bytes"]))
+
+    def _custom_inputs(self, call: Call) -> tuple[list[Source], int]:
+        """Return the inputs of a Custom entry and the number of its own parameters."""
+        refs = [r for r in _refs((call.args, call.kwargs)) if not self.value(r).constant]
+        names = {self.value(r).parameter: r for r in refs if self.value(r).parameter}
+        own = {name: r for name, r in names.items() if name not in self._weights}
+        for name in own:
+            self._weights[name or ""] = len(self.entries)
+        inputs = [self.source(r) for r in refs if not self.value(r).parameter]
+        return inputs, sum(prod(self.shape(r)) for r in own.values())
 
 
 def _refs(thing: object) -> list[Ref]:

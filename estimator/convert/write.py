@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.convert.fold import Argument, Item, Use, fold
 from estimator.convert.nest import SOURCES, Joined, Nester, Repeated
+from estimator.convert.sizes import Formula
 
 if TYPE_CHECKING:
     from estimator.convert.entries import Converted
@@ -172,7 +173,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - an argument
         return f"${{{value.name} // {value.divisor}}}" if value.divisor != 1 else f"${value.name}"
     if isinstance(value, list):
         return [_value(v) for v in value]
-    return value
+    return value.text if isinstance(value, Formula) else value
 
 
 def plain_network(network: Converted, *, folded: bool = True) -> dict[str, Any]:
@@ -186,8 +187,10 @@ def plain_network(network: Converted, *, folded: bool = True) -> dict[str, Any]:
     result: dict[str, Any] = {"format": 1, "name": network.name}
     if network.source:
         result["source"] = network.source
+    if network.params:
+        result["params"] = network.params
     result["inputs"] = {
-        g.name: {"shape": list(g.shape)} | ({"dtype": g.dtype} if g.dtype != "float32" else {})
+        g.name: {"shape": _value(list(g.shape))} | ({"dtype": g.dtype} if g.dtype != "float32" else {})
         for g in network.inputs
     }
     last = tree.items[-1] if tree.items else None
@@ -214,7 +217,8 @@ def _block(block: BlockText) -> dict[str, Any]:
     )
     inputs = ["in"] if count == 1 else [f"in.{n}" for n in range(count)]
     layers = _List(block.items, inputs, set()).plain()
-    return ({"args": block.arguments} if block.arguments else {}) | {"layers": layers}
+    arguments = {key: _value(value) for key, value in block.arguments.items()}
+    return ({"args": arguments} if arguments else {}) | {"layers": layers}
 
 
 def yaml_text(plain: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from estimator.layers.arguments import Dim, Offset, Positive, Size, Sizes
 from estimator.layers.base import Example, Layer, LayerError, register
-from estimator.layers.functional.movement import expand, moved, narrow
+from estimator.layers.functional.movement import expand
 from estimator.layers.functional.pointwise import cast, combined, each_element, operand_gradient, pointwise
 from estimator.layers.functional.products import conv
 from estimator.layers.shapes import axis, images, spread
@@ -265,23 +265,24 @@ class SlidingWindow(Layer):
         return out
 
 
-@register("AssignSlice", Example(((4, 8, 6), (4, 3, 6)), {"dim": 1, "start": 2}))
+@register("Assign", Example(((4, 8, 6), (4, 3, 6))))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignSlice(Layer):
-    """The first input with the second written over a part of a dimension, in place."""
-
-    dim: Dim = 1
-    start: Positive | Literal[0] = 0
+class Assign(Layer):
+    """The first input with the second written over a part of it, in place."""
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Copy the part in; backward, its gradient is copied out and zeros are written there."""
         x, part = inputs
-        place = axis(self.dim, len(x.shape), self.type_name)
-        if self.start + part.shape[place] > x.shape[place]:
-            raise LayerError(f"AssignSlice: {list(part.shape)} does not fit {list(x.shape)}")
+        if part.numel > x.numel:
+            raise LayerError(f"Assign: {list(part.shape)} does not fit {list(x.shape)}")
         grad = x.requires_grad or part.requires_grad
-        out = moved(tape, part, part.shape, "assign") if grad else part
+        tape.emit(
+            traffic(
+                "assign", Op.COPY, Phase.FORWARD, compute=x.dtype, read=part.bytes, written=part.bytes,
+                elements=part.numel, flops_per_element=0,
+            )
+        )  # fmt: skip
         if x.requires_grad:
+            each_element(tape, x, "clone_backward", Phase.DGRAD, flops=0)
             each_element(tape, part, "zero_backward", Phase.DGRAD, reads=0, flops=0)
-        narrow(type(tape)(tape.setting), x, place, part.shape[place])
-        return type(out)(x.shape, x.dtype, grad, x.storage, x.strides)
+        return type(x)(x.shape, x.dtype, grad, x.storage, x.strides)
