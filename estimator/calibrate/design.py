@@ -74,9 +74,12 @@ class Entries:
 class Design:
     """The flat problem: evaluates ln(step time) of each observation and its derivatives."""
 
-    def __init__(self, entries: Entries, observations: int, *, launches: Floats, host: Ints) -> None:
+    def __init__(
+        self, entries: Entries, observations: int, parameters: int, *, launches: Floats, host: Ints
+    ) -> None:
         """Stack the entries; ``launches`` and the index ``host`` (-1: no host) are by observation."""
         self.observations = observations
+        self.parameters = parameters
         self.launches = launches
         self.host = host
         self._observation = np.concatenate(entries.observation)
@@ -91,6 +94,11 @@ class Design:
         self._both = _pad(entries.both)
         rival = np.concatenate(entries.rival)
         self._pairs = np.stack([np.flatnonzero(rival != NONE), rival[rival != NONE]])
+        self._links = [
+            (rows, self._observation[rows] * parameters + column[rows])
+            for column in (*self._compute.T, *self._memory.T, *self._both.T, self._depth)
+            for rows in [np.flatnonzero(column != NONE)]
+        ]
 
     def log_seconds(self, logs: Floats) -> tuple[Floats, Floats]:
         """Return ln of each observation's time ``(O,)`` and its derivatives ``(O, P)`` by the parameters."""
@@ -112,11 +120,9 @@ class Design:
         device_s = np.bincount(self._observation, weights=busy, minlength=self.observations).astype(
             np.float64
         )
-        jacobian = np.zeros((self.observations, len(logs) + 1))
-        self._spread(jacobian, self._compute, -busy * share_c)
-        self._spread(jacobian, self._memory, -busy * (1.0 - share_c))
-        self._spread(jacobian, self._both, -busy)
-        self._spread(jacobian, self._depth[:, None], -busy * share_c * depth / (1.0 + depth))
+        by_depth = busy * share_c * depth / (1.0 + depth)
+        slopes = [busy * share_c] * self._compute.shape[1] + [busy * (1.0 - share_c)] * self._memory.shape[1]
+        jacobian = self._sum_slopes([*slopes, *([busy] * self._both.shape[1]), by_depth])
         return self._with_host(padded, device_s, jacobian)
 
     def _chosen_runs(self, seconds: Floats) -> Floats:
@@ -127,11 +133,13 @@ class Design:
         runs[other[~slower]] = 0.0
         return runs
 
-    def _spread(self, jacobian: Floats, index: Ints, weight: Floats) -> None:
-        width = jacobian.shape[1]
-        for column in index.T:
-            slots = self._observation * width + np.where(column == NONE, width - 1, column)
-            jacobian += np.bincount(slots, weights=weight, minlength=jacobian.size).reshape(jacobian.shape)
+    def _sum_slopes(self, slopes: list[Floats]) -> Floats:
+        """Add up, for each observation and parameter, how much faster the entries that hang on it get."""
+        shape = (self.observations, self.parameters)
+        slots = np.concatenate([slot for _, slot in self._links])
+        weights = np.concatenate([slope[rows] for (rows, _), slope in zip(self._links, slopes, strict=True)])
+        summed = np.bincount(slots, weights=weights, minlength=shape[0] * shape[1])
+        return -summed.reshape(shape).astype(np.float64)
 
     def _with_host(self, padded: Floats, device_s: Floats, jacobian: Floats) -> tuple[Floats, Floats]:
         host_s = np.where(self.host == NONE, 0.0, np.exp(-padded[self.host])) * self.launches
@@ -142,7 +150,7 @@ class Design:
         jacobian *= (share / np.maximum(device_s, 1e-12))[:, None]
         rows = np.flatnonzero(self.host != NONE)
         jacobian[rows, self.host[rows]] -= (1.0 - share)[rows]
-        return result, jacobian[:, :-1]
+        return result, jacobian
 
 
 def _pad(parts: list[Ints]) -> Ints:

@@ -56,7 +56,7 @@ def fit(observations: Sequence[Observation], start: Calibration) -> Fit:
     }
     hosts = [kinds[o.device.kind].add(i, o) for i, o in enumerate(observations)]
     design = Design(
-        entries, len(observations), launches=np.array([launches for launches, _ in hosts]),
+        entries, len(observations), len(parameters.keys), launches=np.array([launches for launches, _ in hosts]),
         host=np.array([host for _, host in hosts], dtype=np.intp),
     )  # fmt: skip
     measured = np.log([o.seconds for o in observations])

@@ -125,7 +125,7 @@ def cpu_time_factor(factors: SoftwareFactors, category: Category) -> float:
 
 
 def _scales(devices: Sequence[Device], calibration: Calibration) -> tuple[Floats, Floats, Floats]:
-    scales = [scales_of(device, calibration) for device in devices]
+    scales = [scales_of(device, calibration)[1:] for device in devices]  # CPUs and GPUs share vendors
     return (
         np.array([np.prod([s.compute for s in group]) for group in scales]),
         np.array([np.prod([s.memory for s in group]) for group in scales]),

@@ -13,7 +13,7 @@ from estimator.calibrate.fit import devices_with_scales, fit
 from estimator.calibrate.gpu_entries import GpuEntries
 from estimator.calibrate.observation import Observation
 from estimator.calibrate.parameters import Parameters
-from estimator.catalog.calibration import load_calibration
+from estimator.catalog.calibration import load_prior
 from estimator.errors import InputError
 from estimator.hardware.architecture import Architecture, DeviceKind
 from estimator.hardware.device import Device, derive_peaks
@@ -27,7 +27,7 @@ from estimator.workload.kernel import ConvShape, GemmShape, Kernel, Op, Phase
 if TYPE_CHECKING:
     from estimator.hardware.efficiency import Calibration
 
-START = load_calibration()
+START = load_prior()
 
 
 def device(name: str, kind: DeviceKind, *, units: int = 40, bandwidth: float = 500e9) -> Device:
@@ -100,7 +100,8 @@ def design(rows: list[Observation]) -> tuple[Design, Parameters]:
     }
     hosts = [kinds[row.device.kind].add(i, row) for i, row in enumerate(rows)]  # type: ignore[attr-defined]
     launches, host = zip(*hosts, strict=True)
-    return Design(entries, len(rows), launches=np.array(launches), host=np.array(host)), parameters
+    flat = Design(entries, len(rows), len(parameters.keys), launches=np.array(launches), host=np.array(host))
+    return flat, parameters
 
 
 def test_the_flat_problem_gives_the_predictors_own_times() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from estimator.catalog.calibration import load_calibration
+from estimator.catalog.calibration import load_prior
 from estimator.hardware.architecture import Architecture, DeviceKind
 from estimator.hardware.device import Device, derive_peaks
 from estimator.precision import DType
@@ -30,7 +30,7 @@ def _gpu(name: str, units: int, clock_hz: float, bandwidth: float, **more: float
 
 @pytest.fixture(scope="session")
 def calibration() -> Calibration:
-    return load_calibration()
+    return load_prior()
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ def test_every_coefficient_has_a_source_and_is_bounded(calibration: Calibration)
     for name, regime in calibration.gpu.regimes.items():
         assert regime.provenance is not None, name
         assert 0 < regime.compute <= (2.5 if name == "winograd" else 1.2), name
-        assert 0 < regime.memory <= 1.1, name
+        assert 0 < regime.memory <= (4.0 if name == "transpose/vector" else 1.15), name
         assert regime.order in {1, 2, 4}, name
     for name, cpu in calibration.cpu.regimes.items():
         assert cpu.provenance is not None, name
