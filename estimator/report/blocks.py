@@ -10,10 +10,16 @@ Align: TypeAlias = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading (with the unit) and on which side its cells stand."""
+    """A column: its heading (with the unit) and on which side its cells stand.
+
+    Where a terminal is narrow, ``optional`` columns are left out, the last first, and ``fold`` ones (the
+    first always) wrap; all others are shown whole.
+    """
 
     heading: str
     align: Align = "right"
+    optional: bool = False
+    fold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _WIDE = 10_000  # for pipes: as wide as the widest row, nothing is wrapped
 _GAP = 3  # between columns, as rich draws them
-_LEAST_FIRST = 16  # a first column narrower than this is not worth reading
+_LEAST_FOLDED = 16  # a folded column narrower than this is not worth reading
 _STYLES = {"plain": "", "dim": "dim", "warning": "yellow", "next": "cyan"}
 
 
@@ -53,46 +53,52 @@ def render_table(screen: Screen, *, width: int | None, colour: bool) -> str:
 
 
 def _print_table(console: Console, block: Table) -> None:
-    """Print a table; one that is too wide folds its first column, or becomes a list of its rows."""
-    room = _room_for_first(block, console.width)
+    """Print a table; where it is too wide, without its optional columns, or as a list of its rows."""
     console.print()
-    if room is None:
-        _print_cards(console, block)
-    else:
-        _print_grid(console, block, room)
+    if block.title:
+        console.print(block.title, style="bold")
+    shown = list(range(len(block.columns)))
+    while True:
+        widths = _widths(block, shown, console.width)
+        if widths is not None:
+            _print_grid(console, block, dict(zip(shown, widths, strict=True)))
+            return
+        optional = [i for i in shown if block.columns[i].optional]
+        if not optional:
+            _print_cards(console, block)
+            return
+        shown.remove(optional[-1])
 
 
-def _room_for_first(block: Table, width: int) -> int | None:
-    """Return the width the first column can have with all others whole; None when that is too little."""
+def _widths(block: Table, shown: list[int], width: int) -> list[int] | None:
+    """Return the columns' widths, what folds made narrower to fit; None when that is too narrow."""
     from rich.cells import cell_len
 
-    rows = [tuple(column.heading for column in block.columns), *block.rows]
-    widths = [max(cell_len(row[i]) for row in rows) for i in range(len(block.columns))]
-    room = width - sum(widths[1:]) - _GAP * (len(widths) - 1)
-    first = min(widths[0], room)
-    return first if first >= min(widths[0], _LEAST_FIRST) else None
+    cells = [[block.columns[i].heading, *(row[i] for row in block.rows)] for i in shown]
+    widths = [max(map(cell_len, column)) for column in cells]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - width
+    for place, index in sorted(enumerate(shown), key=lambda pair: -widths[pair[0]]):
+        if excess > 0 and (index == 0 or block.columns[index].fold):
+            kept = max(widths[place] - excess, min(widths[place], _LEAST_FOLDED))
+            excess -= widths[place] - kept
+            widths[place] = kept
+    return widths if excess <= 0 else None
 
 
-def _print_grid(console: Console, block: Table, first: int) -> None:
+def _print_grid(console: Console, block: Table, widths: dict[int, int]) -> None:
     from rich import box
     from rich.table import Table as RichTable
 
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    if block.title:
-        console.print(block.title, style="bold")
-    for index, column in enumerate(block.columns):
-        width = first if index == 0 else None
-        table.add_column(
-            column.heading, justify=column.align, overflow="fold", no_wrap=index > 0, width=width
-        )
-    for index, row in enumerate(block.rows):
-        table.add_row(*row, style="bold" if index in block.emphasis else "")
+    for index, width in widths.items():
+        column = block.columns[index]
+        table.add_column(column.heading, justify=column.align, overflow="fold", width=width)
+    for number, row in enumerate(block.rows):
+        table.add_row(*(row[i] for i in widths), style="bold" if number in block.emphasis else "")
     console.print(table)
 
 
 def _print_cards(console: Console, block: Table) -> None:
-    if block.title:
-        console.print(block.title, style="bold")
     label, *others = block.columns
     for row in block.rows:
         console.print(f"{row[0] or label.heading}", style="bold", overflow="fold")

@@ -68,8 +68,8 @@ def _times_table(result: ComparisonResult, ordered: list[Prediction]) -> Table:
     return Table(
         name="devices",
         columns=(
-            Column("device", "left"), Column("a step"), Column("range"), *total, Column("samples/s"),
-            Column("speed-up"), Column("memory", "left"),
+            Column("device", "left"), Column("a step"), Column("range"), *total,
+            Column("samples/s", optional=True), Column("speed-up"), Column("memory", "left"),
         ),
         rows=tuple(
             (

@@ -109,9 +109,9 @@ def devices_table(devices: Sequence[DetectedDevice], *, title: str) -> Table:
             Column("device", "left"),
             Column("units"),
             Column("lanes"),
-            *(Column(f"{name} FLOP/s") for name in shown),
+            *(Column(f"{name} FLOP/s", optional=name not in ("fp32", "fp16")) for name in shown),
             Column("bandwidth"),
-            Column("fp32 ridge, FLOP/byte"),
+            Column("fp32 ridge, FLOP/byte", optional=True),
         ),
         rows=tuple(
             (

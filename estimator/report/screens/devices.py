@@ -21,14 +21,14 @@ def list_screen(result: DeviceListResult) -> Screen:
             name="devices",
             columns=(
                 Column("id", "left"),
-                Column("name", "left"),
-                Column("released", "left"),
+                Column("name", "left", fold=True),
+                Column("released", "left", optional=True),
                 Column("lanes"),
                 Column("memory, GiB"),
                 Column("GB/s"),
                 Column("fp32 FLOP/s"),
-                Column("fp16 FLOP/s"),
-                Column("W"),
+                Column("fp16 FLOP/s", optional=True),
+                Column("W", optional=True),
             ),
             rows=tuple(map(_row, result.devices)),
         ),
@@ -83,7 +83,7 @@ def show_screen(result: DeviceResult) -> Screen:
         Table(
             name="sources",
             title="where each figure comes from",
-            columns=(Column("field", "left"), Column("basis", "left"), Column("source", "left")),
+            columns=(Column("field", "left"), Column("basis", "left"), Column("source", "left", fold=True)),
             rows=tuple(
                 (field, str(p["basis"]), f"{p['source']} ({p['note']})" if p.get("note") else p["source"])
                 for field, p in result.provenance.items()

@@ -22,8 +22,8 @@ def list_screen(result: NetworkListResult) -> Screen:
                 Column("name", "left"),
                 Column("family", "left"),
                 Column("parameters"),
-                Column("forward FLOPs a sample"),
-                Column("input", "left"),
+                Column("FLOPs a sample"),
+                Column("input", "left", fold=True, optional=True),
             ),
             rows=tuple(
                 (n.name, n.family, format_si(n.parameters), format_si(n.forward_flops), n.input)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("layer", "left"),
-    Column("type", "left"),
-    Column("output shape", "left"),
+    Column("type", "left", optional=True),
+    Column("output", "left"),
     Column("parameters"),
-    Column("forward FLOPs"),
-    Column("backward FLOPs"),
-    Column("FLOPs/byte"),
+    Column("forward"),
+    Column("backward"),
+    Column("FLOPs/byte", optional=True),
     Column("saved"),
 )
 
@@ -34,7 +34,7 @@ def layers_screen(result: LayersResult) -> Screen:
             f"{format_si(total.backward_flops, 'FLOPs')} backward for a batch of {result.batch}"
         ),
         Paragraph(
-            "FLOPs are of products, 2 a multiply-add; element-wise arithmetic "
+            "forward and backward are FLOPs of products, 2 a multiply-add; element-wise arithmetic "
             f"({format_si(total.elementwise_flops, 'FLOPs')} forward) is counted apart. "
             f"Training keeps {format_bytes(total.saved_bytes)} of activations ({result.precision}).",
             "dim",
