@@ -11,7 +11,7 @@ from estimator.calibrate.rows import COLUMNS
 from estimator.errors import InputError, suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from estimator.calibrate.case import Case
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from estimator.results.evaluation import Evaluation
 
 LEAVE_OUT = ("device", "source_id", "family")
+_MOST_FOLDS = 8  # calibrations a leave-one-out makes: each fold's groups are unseen by its own
 
 
 class Predictor(Protocol):
@@ -30,10 +31,10 @@ class Predictor(Protocol):
 
 
 class Refit(Protocol):
-    """Makes a predictor whose calibration has not seen the cases of one group."""
+    """Makes a predictor whose calibration has not seen the cases of some groups."""
 
-    def __call__(self, by: str, key: str) -> Predictor:
-        """Return the predictor without group ``key`` of ``by``."""
+    def __call__(self, by: str, keys: frozenset[str]) -> Predictor:
+        """Return the predictor without the groups ``keys`` of ``by``."""
 
 
 def evaluate(
@@ -104,17 +105,32 @@ def _condition(exclude: Sequence[str]) -> Callable[[MeasuredRow], bool]:
 def _predict(
     cases: Sequence[Case], predict: Predictor, refit: Refit | None, leave_out: str | None
 ) -> list[Prediction | str]:
-    """Predict all cases; with ``leave_out`` each group by a predictor that has not seen it."""
+    """Predict all cases; with ``leave_out`` each fold of groups by a predictor that has not seen it."""
     answers = list(predict(cases))
     if not leave_out or refit is None:
         return answers
     groups: dict[str, list[int]] = {}
     for index, (case, answer) in enumerate(zip(cases, answers, strict=True)):
         if isinstance(answer, Prediction):
-            key = case.source_group if leave_out == "source_id" else getattr(answer, leave_out)
+            key = case.source_group if leave_out == "source_id" else str(getattr(answer, leave_out))
             groups.setdefault(key, []).append(index)
-    for key, members in groups.items():
-        blind = refit(leave_out, key)
+    for fold in _folds(groups):
+        blind = refit(leave_out, frozenset(fold))
+        members = [index for key in fold for index in groups[key]]
         for index, answer in zip(members, blind([cases[i] for i in members]), strict=True):
             answers[index] = answer
     return answers
+
+
+def _folds(groups: Mapping[str, Sequence[int]]) -> list[list[str]]:
+    """Spread groups over folds that are left out together: by themselves while there are few.
+
+    The largest groups come first, each to the fold with the fewest rows.
+    """
+    folds: list[list[str]] = [[] for _ in range(min(_MOST_FOLDS, len(groups)))]
+    rows = [0] * len(folds)
+    for key in sorted(groups, key=lambda key: (-len(groups[key]), key)):
+        smallest = rows.index(min(rows))
+        folds[smallest].append(key)
+        rows[smallest] += len(groups[key])
+    return folds

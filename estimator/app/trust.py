@@ -45,14 +45,14 @@ class ShippedPredictor:
         """The shipped measurements that calibrate, and the family of each one's network."""
         return self.predict.observe(self._measured)
 
-    def refit(self, by: str, key: str) -> CasePredictor:
-        """Return the predictor calibrated without the rows of one device, source or family."""
-        keys: dict[str, Callable[[Observation, str], str]] = {
+    def refit(self, by: str, keys: frozenset[str]) -> CasePredictor:
+        """Return the predictor calibrated without the rows of some devices, sources or families."""
+        key_of: dict[str, Callable[[Observation, str], str]] = {
             "device": lambda seen, _family: seen.device.id,
             "source_id": lambda seen, _family: seen.source,
             "family": lambda _seen, family: family,
         }
-        kept = [seen for seen, family in self._observed if keys[by](seen, family) != key]
+        kept = [seen for seen, family in self._observed if key_of[by](seen, family) not in keys]
         return self.predict.with_calibration(fit(kept, load_calibration()).calibration)
 
 

@@ -195,6 +195,7 @@ def _allreduce(row: MeasuredRow, tables: AliasTables) -> Case:
         validation_samples=0.0,
         measured=Measured(seconds=2 * (count - 1) / count * size / (row.value * 1e9)),
         trust=trust, usable=why is None, why_unusable=why, message_bytes=size,
+        group=tables.sources.get(row.source_id, {}).get("group", ""),
     )  # fmt: skip
 
 
