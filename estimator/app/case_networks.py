@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from estimator.catalog.networks import find_network, parse_network
-from estimator.catalog.yaml_reader import read_document
+from estimator.catalog.networks import find_network, network_document, parse_network
 from estimator.errors import InputError
 from estimator.networks.language.read import read_network
 
@@ -38,7 +37,7 @@ def open_network(name: str, overrides: Mapping[str, Value]) -> Network:
         raise InputError(f"{name} has no parameter {', '.join(unknown)}")
     if not wanted:
         return plain
-    return read_network(read_document(source.text, source.file), overrides=wanted)
+    return read_network(network_document(source), overrides=wanted)
 
 
 @cache

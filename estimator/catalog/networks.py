@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from estimator.catalog.network_base import with_base
 from estimator.catalog.store import bundled_root, override_roots, profile_files
 from estimator.catalog.text_files import read_text_file
 from estimator.catalog.yaml_reader import read_document
@@ -56,7 +57,21 @@ def load_network(name: str, overrides: Iterable[str] = ()) -> Network:
 
 def parse_network(source: SourceText, overrides: Iterable[str] = ()) -> Network:
     """Read a network from a text. Raises InputError, or CombinedInputError with all that is wrong."""
-    return read_network(read_document(source.text, source.file), overrides=parse_overrides(overrides))
+    return read_network(network_document(source), overrides=parse_overrides(overrides))
+
+
+def network_document(source: SourceText) -> Node:
+    """Return what a network's text says, with what its ``base:`` says beside it. Raises InputError."""
+    return with_base(read_document(source.text, source.file), _zoo_document)
+
+
+def _zoo_document(name: str) -> Node:
+    known = zoo()
+    if name not in known:
+        hint = suggestion(name, known) or "give a name of the zoo ('estimator networks list')"
+        raise InputError(f"unknown network {name!r}", hint=hint)
+    source = read_text_file(known[name])
+    return read_document(source.text, source.file)
 
 
 def load_recipe(path: str) -> Mapping[str, Any]:

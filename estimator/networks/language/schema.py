@@ -39,10 +39,11 @@ def network_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A neural network of estimator",
         "type": "object",
-        "required": ["layers"],
+        "anyOf": [{"required": ["layers"]}, {"required": ["base"]}],
         "additionalProperties": False,
         "properties": {
             "format": {"const": FORMAT},
+            "base": {"type": "string", "description": "the network of the zoo that says the rest"},
             "name": {"type": ["string", "number"]},
             "family": {"type": "string"},
             "source": {"type": "string", "description": "where the architecture is defined"},
