@@ -1,24 +1,20 @@
-"""Activation layers: element-wise functions of torch.nn, gated ones, softmax."""
+"""Activation layers: the element-wise functions of torch.nn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from estimator.layers.arguments import AnyFloat, Dim, Positive, PositiveFloat
+from estimator.layers.arguments import AnyFloat, Positive, PositiveFloat
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional.activations import (
-    gated,
     gelu_new,
-    glu,
     prelu,
     quick_gelu,
     tanh_shrink,
 )
-from estimator.layers.functional.arithmetic import apply, softsign
+from estimator.layers.functional.arithmetic import softsign
 from estimator.layers.functional.pointwise import full_precision, unary, unary_in_place
-from estimator.layers.functional.reductions import softmax
-from estimator.layers.shapes import axis
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
@@ -314,125 +310,3 @@ class PReLU(Layer):
                 argument="num_parameters",
             )
         return prelu(tape, x, tape.weight("weight", (self.num_parameters,)))
-
-
-@register("Softmax", Example(((4, 8, 6),), {"dim": -1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Softmax(Layer):
-    """exp(x) over its sum along one dimension."""
-
-    dim: Dim = -1
-
-    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Apply the function."""
-        (x,) = inputs
-        axis(self.dim, len(x.shape), self.type_name)
-        return softmax(tape, x)
-
-
-@register("Softmin", Example(((4, 8, 6),), {"dim": -1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Softmin(Layer):
-    """Softmax of the negated input."""
-
-    dim: Dim = -1
-
-    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Negate and apply softmax."""
-        (x,) = inputs
-        axis(self.dim, len(x.shape), self.type_name)
-        return softmax(tape, apply(tape, x, "neg"))
-
-
-@register("LogSoftmax", Example(((4, 8, 6),), {"dim": -1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSoftmax(Layer):
-    """The logarithm of softmax along one dimension."""
-
-    dim: Dim = -1
-
-    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Apply the function."""
-        (x,) = inputs
-        axis(self.dim, len(x.shape), self.type_name)
-        return softmax(tape, x, "log_softmax")
-
-
-@register("Softmax2d", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Softmax2d(Layer):
-    """Softmax over the channels of an image."""
-
-    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Apply the function."""
-        (x,) = inputs
-        return softmax(tape, x)
-
-
-@register("GLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GLU(Layer):
-    """The first half of a dimension times the sigmoid of the second."""
-
-    dim: Dim = -1
-
-    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Gate one half by the other, in one kernel."""
-        (x,) = inputs
-        return glu(tape, x, halved(self, x, self.dim))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gated(Layer):
-    """An activation of one half of a dimension times the other half; or of one input times a second."""
-
-    gate: ClassVar[str]
-    activates_first: ClassVar[bool] = True
-
-    dim: Dim = -1
-
-    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Gate; a kernel for the activation and one for the product unless the software fuses them."""
-        x, *others = inputs
-        if not others:
-            return gated(tape, x, halved(self, x, self.dim), self.gate, activates_first=self.activates_first)
-        (other,) = others
-        if other.shape != x.shape:
-            raise LayerError(f"{self.type_name}: shapes {list(x.shape)} and {list(other.shape)} do not match")
-        return gated(tape, x, None, self.gate, other=other)
-
-
-@register("SwiGLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwiGLU(Gated):
-    """silu(a) * b: a and b are the halves of the input, or two inputs."""
-
-    gate = "silu"
-
-
-@register("GEGLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GEGLU(Gated):
-    """a * gelu(b): a and b are the halves of the input; of two inputs the first is the gate."""
-
-    gate = "gelu"
-    activates_first = False
-
-
-@register("ReGLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReGLU(Gated):
-    """a * relu(b): a and b are the halves of the input; of two inputs the first is the gate."""
-
-    gate = "relu"
-    activates_first = False
-
-
-def halved(layer: Layer, x: Tensor, dim: int) -> int:
-    """Return the dimension that a gated layer halves, or raise LayerError where its size is odd."""
-    place = axis(dim, len(x.shape), layer.type_name)
-    if x.shape[place] % 2:
-        raise LayerError(
-            f"{layer.type_name}: dimension {dim} of {list(x.shape)} does not divide by 2", argument="dim"
-        )
-    return place
