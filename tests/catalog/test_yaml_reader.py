@@ -137,10 +137,10 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n" for old, new in pairwise(names)
     )
-    started = time.perf_counter()
+    started = time.process_time()
     (error,) = refusals(bomb)
     assert "100,000" in str(error)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_aliases_stand_for_their_anchor() -> None:
@@ -155,9 +155,9 @@ def test_a_byte_order_mark_at_the_start_is_no_error() -> None:
 
 def test_a_large_text_is_read_in_good_time() -> None:
     layer = "  - {type: Conv2d, out_channels: 64, kernel_size: 3, padding: 1}\n"
-    started = time.perf_counter()
+    started = time.process_time()
     read_document("layers:\n" + layer * 20_000, "net.yaml")
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_the_excerpt_puts_a_caret_under_the_place() -> None:
