@@ -27,9 +27,9 @@ _SERIES = frozenset({"rtx", "gtx", "rx", "xeon", "epyc", "ryzen", "arc"})
 class Catalogue:
     """Profiles by id and by name.
 
-    ``exact`` are ids, names and aliases; ``loose`` the same without what goes without saying (the memory
-    the device has, ``RTX`` before a number), kept only where one device alone has it; ``open`` names that
-    leave a variant open, with the device that stands for them.
+    ``exact`` are ids, names and aliases; ``short`` the same without ``RTX`` and the like before a number;
+    ``loose`` also without, or with, the memory the device has; ``open`` names that leave a variant open,
+    with the device that stands for them.
     """
 
     def __init__(self, records: Records) -> None:
@@ -37,6 +37,7 @@ class Catalogue:
         self.records = records
         self.sources = Sources(records.sources)
         self.exact: dict[Words, set[str]] = {}
+        self.short: dict[Words, set[str]] = {}
         self.loose: dict[Words, set[str]] = {}
         self.open: dict[Words, str] = {}
         self.by_pci: dict[str, set[str]] = {}
@@ -53,13 +54,14 @@ class Catalogue:
         for text in known:
             exact = tuple(text.split(" "))
             self.exact.setdefault(exact, set()).add(id_)
+            if short := _without_series(exact):
+                self.short.setdefault(short, set()).add(id_)
             bare = without_memory(exact, record.get("memory_gib"))
             memory = record.get("memory_gib")
             full = tuple(sorted({*bare, f"{memory:g}gb"})) if memory else bare
             for loose in filter(None, (bare, full)):
                 self.loose.setdefault(loose, set()).add(id_)
-                short = tuple(word for word in loose if word not in _SERIES)
-                if short and len(short) < len(loose):
+                if short := _without_series(loose):
                     self.loose.setdefault(short, set()).add(id_)
         for name in record.get("stands_for", ()):
             self.open[words(name)] = id_
@@ -81,6 +83,12 @@ class Catalogue:
         if id_ not in self._devices:
             self._devices[id_] = build_device(self.records.devices[id_], self.architectures, self.sources)
         return self._devices[id_]
+
+
+def _without_series(name_words: Words) -> Words:
+    """Drop ``RTX`` and the like; empty where there is none."""
+    short = tuple(word for word in name_words if word not in _SERIES)
+    return short if len(short) < len(name_words) else ()
 
 
 def current_catalogue() -> Catalogue:

@@ -31,7 +31,7 @@ _FIELD_OF_KEY = {
     "base_clock_mhz": "base_clock_hz", "max_clock_mhz": "max_clock_hz",
     "matrix_clock_mhz": "matrix_clock_hz", "efficiency_cores": "efficiency_cores", "threads": "threads",
     "sockets": "sockets", "memory_gib": "memory_bytes", "memory_type": "memory_type",
-    "bandwidth_gb_per_s": "bandwidth_bytes_per_s", "l2_mib": "l2_bytes", "caches_kib": "cache_bytes",
+    "bandwidth_gb_per_s": "bandwidth_bytes_per_s", "l2_mib": "cache_bytes", "caches_kib": "cache_bytes",
     "pcie": "pcie", "nvlink": "peer_link", "power_limit_w": "power_limit_w",
     "chips_per_board": "chips_per_board", "released": "released", "launch_price_usd": "launch_price_usd",
     "datasheet_peaks_tflops": "datasheet_peaks", "pci_ids": "pci_ids",

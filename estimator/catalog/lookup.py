@@ -10,6 +10,7 @@ from estimator.catalog import architectures as finders
 from estimator.catalog.catalogue import current_catalogue
 from estimator.catalog.cpu_parts import of_sockets, slice_of
 from estimator.catalog.names import split_count, words
+from estimator.catalog.suggest import unknown_device
 from estimator.errors import InputError, suggestion
 from estimator.hardware.architecture import DeviceKind
 from estimator.provenance import Assumption
@@ -71,13 +72,13 @@ def resolve_device(spec: str, *, strict: bool = False) -> Resolution:
         return found
     split = split_count(spec)
     if split is None:
-        raise _unknown(catalogue, spec)
+        raise unknown_device(catalogue, spec)
     count, name = split
     if not 1 <= count <= _MOST_DEVICES:
         raise InputError(f"{spec!r} asks for {count} devices", hint=f"between 1 and {_MOST_DEVICES}")
     one = _resolve_name(catalogue, name, strict=strict)
     if one is None:
-        raise _unknown(catalogue, name)
+        raise unknown_device(catalogue, name)
     if one.device.kind is DeviceKind.CPU:
         return replace(one, device=of_sockets(one.device, count))
     return replace(one, count=one.count * count)
@@ -95,7 +96,7 @@ def _resolve_name(catalogue: Catalogue, name: str, *, strict: bool) -> Resolutio
     wanted = words(name)
     if wanted in catalogue.open and wanted not in catalogue.exact:
         return _open(catalogue, name, catalogue.open[wanted], strict=strict)
-    ids = catalogue.exact.get(wanted) or catalogue.loose.get(wanted)
+    ids = catalogue.exact.get(wanted) or catalogue.short.get(wanted) or catalogue.loose.get(wanted)
     return _only(catalogue, name, ids) if ids else None
 
 
@@ -159,16 +160,6 @@ def _cpu_instance(key: str, device: Device, record: Record) -> Resolution:
             )
         )
     return Resolution(device=sliced, assumptions=tuple(assumed))
-
-
-def _unknown(catalogue: Catalogue, name: str) -> InputError:
-    known = [*catalogue.records.devices, *(record["name"] for record in catalogue.records.devices.values())]
-    for record in catalogue.records.devices.values():
-        known.extend(record.get("aliases", ()))
-    near = suggestion(name, known)
-    return InputError(
-        f"unknown device {name!r}", hint=near or "'estimator devices list' shows the known ones"
-    )
 
 
 def all_devices() -> tuple[Device, ...]:

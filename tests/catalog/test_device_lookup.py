@@ -297,3 +297,21 @@ def test_words_of_a_name(text: str, expected: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("text", ["RTX 4090", "7900 XTX", "x4", "aws:p3.2xlarge"])
 def test_names_without_a_count(text: str) -> None:
     assert split_count(text) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "id_"),
+    [("NVIDIA RTX 3090 (my old workstation)", "rtx-3090"), ("Intel i9-13900K (WSL2)", "i9-13900k")],
+)
+def test_an_aside_of_a_label_is_skipped_and_that_is_said(label: str, id_: str) -> None:
+    resolution = resolve_label(label)
+    assert resolution.device.id == id_
+    assert "is no part of a name" in resolution.assumptions[-1].why
+
+
+@pytest.mark.parametrize(
+    "label", ["NVIDIA RTX 4090 (48 GB)", "RTX 9090 (water cooled)", "RTX 5080 (laptop part)"]
+)
+def test_an_aside_that_names_a_variant_is_not_skipped(label: str) -> None:
+    with pytest.raises(InputError):
+        resolve_label(label)
