@@ -127,7 +127,9 @@ class CasePredictor:
             network=case.network.name,
             family=work.family,
             device=system.system.device.id,
+            architecture=system.system.device.architecture.id,
             tier=seconds.basis,
+            ideal_s=_ideal_s(case, system, work),
             assumptions=(*system.assumptions, *layout.assumptions),
         )
 
@@ -180,6 +182,15 @@ def _measured_s(case: Case, work: Work) -> float:
         return float("nan")
     again = 4 / 3 if case.measured.flops_with_recompute else 1.0
     return work.sample_flops * again * case.step_samples / case.measured.flop_per_s
+
+
+def _ideal_s(case: Case, system: CaseSystem, work: Work) -> float | None:
+    """Seconds the FLOPs of the span take at peak rate; None where the device has no peak for the format."""
+    peak = system.system.device.peaks.best(POLICIES.get(case.precision).product)
+    if peak is None or Phase.FORWARD not in case.phases:
+        return None
+    flops = work.sample_flops if Phase.WGRAD in case.phases else work.forward_flops
+    return flops * case.step_samples * case.steps / (peak * case.count)
 
 
 def _exchange(case: Case, system: CaseSystem) -> Prediction:

@@ -67,11 +67,12 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A recipe at one batch: the kernels of a pass and the update, gradient bytes, FLOPs of a sample."""
+    """A recipe at one batch: kernels of a pass and of the update, gradient bytes, FLOPs of one sample."""
 
     table: KernelTable
     gradient_bytes: int
     sample_flops: float
+    forward_flops: float
     parameters: int
     family: str
 
@@ -158,6 +159,7 @@ def _work(network: Network, workload: Workload, table: KernelTable) -> Work:
         table=table,
         gradient_bytes=sum(each.bytes for each in workload.collectives),
         sample_flops=(workload.forward_flops + workload.backward_flops) / workload.batch,
+        forward_flops=workload.forward_flops / workload.batch,
         parameters=workload.parameters,
         family=network.family or _family(network.name),
     )

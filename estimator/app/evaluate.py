@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
     from estimator.results.evaluation import Evaluation
 
-LEAVE_OUT = ("device", "source_id", "family")
+LEAVE_OUT = ("device", "source_id", "family", "architecture", "framework")
 _MOST_FOLDS = 8  # calibrations a leave-one-out makes: each fold's groups are unseen by its own
 
 
@@ -112,14 +112,19 @@ def _predict(
     groups: dict[str, list[int]] = {}
     for index, (case, answer) in enumerate(zip(cases, answers, strict=True)):
         if isinstance(answer, Prediction):
-            key = case.source_group if leave_out == "source_id" else str(getattr(answer, leave_out))
-            groups.setdefault(key, []).append(index)
+            groups.setdefault(_group(leave_out, case, answer), []).append(index)
     for fold in _folds(groups):
         blind = refit(leave_out, frozenset(fold))
         members = [index for key in fold for index in groups[key]]
         for index, answer in zip(members, blind([cases[i] for i in members]), strict=True):
             answers[index] = answer
     return answers
+
+
+def _group(by: str, case: Case, prediction: Prediction) -> str:
+    if by == "source_id":
+        return case.source_group
+    return case.software.framework if by == "framework" else str(getattr(prediction, by))
 
 
 def _folds(groups: Mapping[str, Sequence[int]]) -> list[list[str]]:

@@ -34,6 +34,7 @@ GROUPS = (
     "tier",
     "devices",
 )
+CONSTANT = "one utilisation"
 DEFAULT_GROUPS = ("device", "source_id", "precision", "mode", "family", "trust")
 
 
@@ -41,7 +42,8 @@ DEFAULT_GROUPS = ("device", "source_id", "precision", "mode", "family", "trust")
 class Prediction:
     """A predicted case: seconds of the case's whole span, and the canonical names it was resolved to.
 
-    ``measured_s`` is what the row measured, worked out where the row states a rate of FLOPs only.
+    ``measured_s`` is what the row measured, worked out where the row states a rate of FLOPs only;
+    ``ideal_s`` what its FLOPs take at the devices' peak rate.
     """
 
     low_s: float
@@ -51,7 +53,9 @@ class Prediction:
     network: str
     family: str
     device: str
+    architecture: str = ""
     tier: str = ""
+    ideal_s: float | None = None
     assumptions: tuple[str, ...] = ()
 
 
@@ -119,11 +123,19 @@ def _covered(done: Sequence[tuple[Case, Prediction]], gaps: Sequence[Uncovered],
 
 
 def _baselines(done: Sequence[tuple[Case, Prediction]]) -> dict[str, Scores]:
-    """Score other people's predictions on the rows that carry them, without a range."""
+    """Score other predictors on the rows that they have, without a range.
+
+    One utilisation for all rows is the median of the shares of peak that these rows reached: a rule of
+    thumb that has even seen the answers.
+    """
     found: dict[str, list[tuple[float, float]]] = {}
     for case, prediction in done:
         for name, seconds in case.row.baselines:
             found.setdefault(name, []).append((seconds, prediction.measured_s))
+    ideal = [(each.ideal_s, each.measured_s) for _, each in done if each.ideal_s]
+    if ideal:
+        utilisation = float(np.median([peak_s / measured for peak_s, measured in ideal]))
+        found[CONSTANT] = [(peak_s / utilisation, measured) for peak_s, measured in ideal]
     scored = {}
     for name, pairs in found.items():
         predicted, measured = np.array(pairs, dtype=np.float64).T
@@ -133,7 +145,7 @@ def _baselines(done: Sequence[tuple[Case, Prediction]]) -> dict[str, Scores]:
 
 def _key(by: str, case: Case, prediction: Prediction) -> str:
     """Return the group of a row."""
-    if by in ("device", "family", "tier"):
+    if by in ("device", "family", "tier", "architecture"):
         return str(getattr(prediction, by))
     if by == "precision":
         return case.precision

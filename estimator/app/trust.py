@@ -46,11 +46,13 @@ class ShippedPredictor:
         return self.predict.observe(self._measured)
 
     def refit(self, by: str, keys: frozenset[str]) -> CasePredictor:
-        """Return the predictor calibrated without the rows of some devices, sources or families."""
+        """Return the predictor calibrated without the rows of some groups."""
         key_of: dict[str, Callable[[Observation, str], str]] = {
             "device": lambda seen, _family: seen.device.id,
             "source_id": lambda seen, _family: seen.source,
             "family": lambda _seen, family: family,
+            "architecture": lambda seen, _family: seen.device.architecture.id,
+            "framework": lambda seen, _family: seen.software.framework,
         }
         kept = [seen for seen, family in self._observed if key_of[by](seen, family) not in keys]
         return self.predict.with_calibration(fit(kept, load_calibration()).calibration)

@@ -41,7 +41,7 @@ LeaveOut = Annotated[
     str | None,
     typer.Option(
         "--leave-one-out", envvar="ESTIMATOR_LEAVE_ONE_OUT",
-        help="device, source_id or family: calibrate again without the group that is scored",
+        help="device, source_id, family, architecture or framework: calibrate without what is scored",
     ),
 ]  # fmt: skip
 
