@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from estimator.layers.arguments import AnyFloat, Dim, Positive, PositiveFloat, Sizes
+from estimator.layers.arguments import AnyFloat, Positive, PositiveFloat, Sizes
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional.indexing import embedding, embedding_bag
 from estimator.layers.functional.movement import expand
@@ -31,7 +31,7 @@ class Embedding(Layer):
 
     num_embeddings: Positive
     embedding_dim: Positive
-    padding_idx: Dim | int | None = None
+    padding_idx: int | None = None
     max_norm: PositiveFloat | None = None
     norm_type: AnyFloat = 2.0
     scale_grad_by_freq: bool = False
