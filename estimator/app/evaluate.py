@@ -50,9 +50,23 @@ def evaluate(
     Raises InputError for a table that cannot be read, an unknown group or condition, or a leave-out without
     a way to refit.
     """
+    lines = [row for path in paths for row in read_measurements(path)]
+    data = tuple(str(path) for path in paths)
+    return evaluate_rows(lines, data=data, tables=tables, predict=predict, refit=refit, options=options)
+
+
+def evaluate_rows(
+    lines: Sequence[MeasuredRow],
+    *,
+    data: tuple[str, ...],
+    tables: AliasTables,
+    predict: Predictor,
+    refit: Refit | None = None,
+    options: Options | None = None,
+) -> Evaluation:
+    """Score predictions against rows that were read; ``data`` says from where."""
     chosen = options or Options()
     _check(chosen, refit)
-    lines = [row for path in paths for row in read_measurements(path)]
     keep = _condition(chosen.exclude)
     kept = [row for row in lines if keep(row)]
     cases, uncovered = interpret_all(kept, tables)
@@ -66,7 +80,7 @@ def evaluate(
     ]
     gaps = [*uncovered, *missed]
     return evaluation_of(
-        tuple(str(path) for path in paths),
+        data,
         chosen,
         done,
         gaps,

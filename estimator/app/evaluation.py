@@ -180,12 +180,17 @@ def _detail(case: Case, prediction: Prediction) -> Detail:
         network=prediction.network,
         family=prediction.family,
         device=prediction.device,
+        label=row.device,
         devices=case.count,
+        hosts=case.nodes,
         batch=case.step_samples,
         precision=case.precision,
-        framework=f"{case.software.framework} {case.software.era} {case.software.mode}",
+        framework=(
+            f"{case.software.framework} {case.software.era} {case.software.mode} {case.software.layout}"
+        ),
         mode=row.mode,
         trust=case.trust,
+        tier=prediction.tier,
         steps=case.steps,
         measured_s=prediction.measured_s,
         predicted_s=prediction.expected_s,

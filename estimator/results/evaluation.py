@@ -56,7 +56,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
-    """One row, predicted beside measured; seconds of the span that the row states."""
+    """One row, predicted beside measured; seconds of the span that the row states.
+
+    ``device`` is the catalogue's, ``label`` the row's own; ``tier`` what the range rests on.
+    """
 
     place: str
     row: str
@@ -65,12 +68,15 @@ class Detail:
     network: str
     family: str
     device: str
+    label: str
     devices: int
+    hosts: int
     batch: float
     precision: str
     framework: str
     mode: str
     trust: str
+    tier: str
     steps: float
     measured_s: float
     predicted_s: float
