@@ -98,6 +98,7 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     records: dict[int, Record] = {}
     errors: list[InputError] = []
     storages = 0
+    sizes: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
     frozen = replace(setting, trainable=False)
     for node in network.nodes:
         try:
@@ -119,6 +120,9 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
             continue
         records[len(values) - len(inputs)] = left
         outputs, saved, storages = _placed(left, tensors, storages)
+        saved = {storage: max(size, sizes.get(storage, 0)) for storage, size in saved.items()}
+        for tensor in outputs:  # a view that is saved keeps all of what it looks at
+            sizes.setdefault(tensor.storage, tensor.bytes)
         values.append(outputs)
         calls.append(_Call(node, left, outputs, saved))
     if errors:
