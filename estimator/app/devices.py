@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.app.detection import peaks_by_format
+from estimator.catalog import browse
 from estimator.catalog.calibration import load_calibration
-from estimator.catalog.lookup import all_devices, load_device
-from estimator.errors import InputError
+from estimator.catalog.lookup import load_device
 from estimator.precision import DType
 from estimator.predict.interval import tier_of
 from estimator.results.base import plain
@@ -15,37 +15,18 @@ from estimator.results.devices import DeviceListResult, DeviceResult, DeviceRow
 from estimator.units import parse_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from estimator.hardware.device import Device
-
-# Sort keys; all but names put the largest first and the unknown last.
-_ORDERS: dict[str, Callable[[Device], float | str]] = {
-    "name": lambda d: d.name.lower(),
-    "year": lambda d: -float((d.released or "0")[:4]),
-    "memory": lambda d: -(d.memory_bytes or 0),
-    "bandwidth": lambda d: -(d.bandwidth_bytes_per_s or 0.0),
-    "fp32": lambda d: -(d.peaks.best(DType.FP32) or 0.0),
-}
 
 
 def list_devices(*, vendor: str | None, year: int | None, memory: str | None, sort: str) -> DeviceListResult:
     """Return the devices that match every filter given."""
-    if sort not in _ORDERS:
-        raise InputError(f"--sort: unknown order {sort!r}", hint=f"choose from {', '.join(_ORDERS)}")
-    devices = list(all_devices())
-    if vendor is not None:
-        known = sorted({d.vendor for d in devices})
-        if vendor.lower() not in known:
-            raise InputError(f"--vendor: unknown vendor {vendor!r}", hint=f"known are {', '.join(known)}")
-        devices = [d for d in devices if d.vendor == vendor.lower()]
-    if year is not None:
-        devices = [d for d in devices if (d.released or "").startswith(str(year))]
-    if memory is not None:
-        least = parse_bytes(memory)
-        devices = [d for d in devices if (d.memory_bytes or 0) >= least]
-    order = _ORDERS[sort]
-    return DeviceListResult(devices=tuple(_row(d) for d in sorted(devices, key=lambda d: (order(d), d.id))))
+    found = browse.list_devices(
+        vendor=vendor,
+        year=year,
+        min_memory_bytes=None if memory is None else parse_bytes(memory),
+        sort=sort,
+    )
+    return DeviceListResult(devices=tuple(map(_row, found)))
 
 
 def _row(device: Device) -> DeviceRow:

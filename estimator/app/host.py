@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from estimator.catalog.cpu_parts import with_cores
-from estimator.catalog.lookup import architecture_for_nvidia, load_architecture, resolve_device
+from estimator.catalog.lookup import architecture_for_nvidia, load_architecture
+from estimator.catalog.match import explain_match, match_detected
 from estimator.errors import InputError
 from estimator.hardware.architecture import Architecture, DeviceKind
 from estimator.hardware.device import Device, Interface, derive_peaks
@@ -41,19 +42,9 @@ def host_devices(facts: HostFacts) -> HostDevices:
     return HostDevices(devices=tuple(devices), findings=tuple(findings))
 
 
-def _catalogued(name: str | None) -> Device | None:
-    """Return the catalogue's device of exactly that name; a near name is not taken."""
-    if not name:
-        return None
-    try:
-        return resolve_device(name, strict=True).device
-    except InputError:
-        return None
-
-
 def _cpu_device(facts: HostFacts, findings: list[Finding]) -> Device | None:
     cpu = facts.cpu
-    known = _catalogued(cpu.model_name)
+    known = match_detected(cpu.model_name) if cpu.model_name else None
     if known is not None and known.kind is DeviceKind.CPU:
         return _known_cpu(known, facts)
     architecture = _cpu_architecture(cpu)
@@ -149,7 +140,8 @@ def _caches(cpu: CpuFacts) -> dict[str, int]:
 
 
 def _gpu_device(gpu: GpuFacts, findings: list[Finding]) -> Device | None:
-    known = _catalogued(gpu.name) or _catalogued(gpu.pci_id)
+    match = explain_match(gpu.name or "", gpu.pci_id, memory_bytes=gpu.memory_bytes, units=gpu.units)
+    known = match.device
     if known is not None:
         return replace(
             known,
@@ -164,8 +156,8 @@ def _gpu_device(gpu: GpuFacts, findings: list[Finding]) -> Device | None:
     if architecture is None or not gpu.units or not gpu.max_clock_hz:
         findings.append(
             Finding(
-                what=f"no prediction for {gpu.name or f'GPU {gpu.index}'}: it is not in the catalogue",
-                why="its name is no device's exactly, and its driver tells too little to derive peaks",
+                what=f"no prediction for {gpu.name or f'GPU {gpu.index}'}",
+                why=f"{match.reason}, and its driver tells too little to derive peaks",
                 remedy="see estimator devices list; add a profile of it with estimator devices add",
             )
         )

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from estimator.catalog.calibration import load_interconnects
+from estimator.catalog.interconnects import load_interconnect, usual_interconnect
 from estimator.catalog.lookup import resolve_device
-from estimator.errors import InputError, suggestion
+from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.system import System
 from estimator.provenance import Assumption
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from estimator.hardware.device import Device
     from estimator.hardware.system import Interconnect
 
-_GENERATION = re.compile(r"(\d)")
+_BETWEEN_HOSTS = "ethernet-10g"
 _LOCAL = re.compile(r"cpu|here|this-cpu|(?:cuda|gpu)(?::(?P<index>\d+))?")
 
 
@@ -85,33 +85,15 @@ def _joined(device: Device, count: int, link: str | None, assumptions: tuple[Ass
 
 def _link(device: Device, count: int, link: str | None) -> tuple[Interconnect, tuple[Assumption, ...]]:
     """Return the link asked for, or the one such devices usually have, which is then said."""
-    links = load_interconnects()
     if link is not None:
-        if link.lower() not in links:
-            raise InputError(
-                f"unknown link {link!r}",
-                hint=suggestion(link, links) or f"known are {', '.join(sorted(links))}",
-            )
-        return links[link.lower()], ()
-    chosen = links[_usual_link(device)]
-    assumed = Assumption(
-        what=f"link between the {count} devices",
-        value=chosen.name,
-        why=f"what {device.name} usually has; change it with --link",
-    )
-    return chosen, (assumed,)
-
-
-def _usual_link(device: Device) -> str:
-    """Return NVLink of the device's generation where it has one, else PCIe, else 10 Gbit/s Ethernet."""
+        return load_interconnect(link), ()
     if device.kind is DeviceKind.CPU:
-        return "ethernet-10g"
-    for interface, prefix in ((device.peer_link, "nvlink"), (device.pcie, "pcie")):
-        found = _GENERATION.search(interface.name) if interface else None
-        if interface is None or found is None or prefix not in interface.name.lower():
-            continue
-        if prefix == "nvlink" and device.vendor == "nvidia" and "geforce" in device.name.lower():
-            return "nvlink-bridge"
-        generation = max(3, min(int(found.group(1)), 5)) if prefix == "pcie" else int(found.group(1))
-        return f"{prefix}{generation}"
-    return "pcie3"
+        chosen = load_interconnect(_BETWEEN_HOSTS)
+        why = "CPUs of several hosts; change it with --link"
+        return chosen, (Assumption(what="interconnect", value=chosen.name, why=why),)
+    usual = usual_interconnect(device)
+    if usual is None:
+        raise InputError(
+            f"nothing says what joins {count} x {device.name}", hint="name a link with --link, e.g. pcie4"
+        )
+    return usual[0], (usual[1],)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +21,9 @@ def list_(
     vendor: Annotated[str | None, typer.Option("--vendor", help="nvidia, amd, intel, apple, …")] = None,
     year: Annotated[int | None, typer.Option("--year", help="released in this year")] = None,
     memory: Annotated[str | None, typer.Option("--memory", help="at least so much, e.g. 24GiB")] = None,
-    sort: Annotated[str, typer.Option("--sort", help="name, year, memory, bandwidth, fp32")] = "name",
+    sort: Annotated[
+        str, typer.Option("--sort", help="name, year, memory, bandwidth, fp32, fp16, power, price")
+    ] = "name",
     format_name: o.FormatName = None,
     output: o.Output = None,
 ) -> None:
@@ -53,3 +56,43 @@ def show(
 
     result = show_device(name)
     emit(result, lambda: show_screen(result), format_name=format_name, output=output)
+
+
+@app.command("check")
+@guarded
+def check(
+    path: Annotated[Path, typer.Argument(help="a device, architecture or interconnect profile")],
+) -> None:
+    """Check a profile of your own: every error with its place.
+
+    estimator devices check my-gpu.yaml
+    """
+    import sys
+
+    from estimator.catalog.check import check_profile
+    from estimator.cli.output import write
+    from estimator.errors import combined
+
+    errors = check_profile(path)
+    if errors:
+        raise combined(errors)
+    write(sys.stdout, f"{path}: no errors\nnext: estimator devices add {path}\n")
+
+
+@app.command("add")
+@guarded
+def add(
+    path: Annotated[Path, typer.Argument(help="a device, architecture or interconnect profile")],
+    replace: Annotated[bool, typer.Option("--replace", help="put it in place of one of that name")] = False,
+) -> None:
+    """Add a profile of your own to your profiles folder, once it is right.
+
+    estimator devices add my-gpu.yaml
+    """
+    import sys
+
+    from estimator.catalog.browse import add_profile
+    from estimator.cli.output import write
+
+    target = add_profile(path, replace=replace)
+    write(sys.stdout, f"added {target}\nnext: estimator devices show {target.stem}\n")
