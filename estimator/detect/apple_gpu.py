@@ -23,23 +23,24 @@ _MOST_CORES = 1024
 def read_apple_gpus(seams: Seams, memory: MemoryFacts, ledger: Ledger) -> tuple[GpuFacts, ...]:
     """Return the GPUs of a Mac; what system_profiler does not say is a finding."""
     text = seams.command(COMMAND, _DEADLINE_S)
-    displays = _displays(text)
-    if not displays:
+    found = displays(text)
+    if not found:
         ledger.finding(
             "no GPU found",
             "system_profiler gives no answer" if not text else "system_profiler lists no display device",
             "check `system_profiler SPDisplaysDataType`",
         )
-    return tuple(_read(display, index, memory) for index, display in enumerate(displays))
+    return tuple(_read(display, index, memory) for index, display in enumerate(found))
 
 
-def _displays(text: str | None) -> list[dict[str, Any]]:
+def displays(text: str | None) -> list[dict[str, Any]]:
+    """Return the display devices in system_profiler's JSON, none where it is not that."""
     try:
         record = json.loads(text or "")
     except (ValueError, RecursionError):
         return []
-    found = record.get("SPDisplaysDataType") if isinstance(record, dict) else None
-    return [display for display in found if isinstance(display, dict)] if isinstance(found, list) else []
+    listed = record.get("SPDisplaysDataType") if isinstance(record, dict) else None
+    return [display for display in listed if isinstance(display, dict)] if isinstance(listed, list) else []
 
 
 def _read(display: dict[str, Any], index: int, memory: MemoryFacts) -> GpuFacts:

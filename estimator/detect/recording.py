@@ -71,6 +71,7 @@ def load_nvml(path: Path) -> RecordedNvml:
 def _load_mapping(path: Path) -> dict[str, Any]:
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     hint = "give a file that `estimator doctor` wrote"
     try:
         if path.stat().st_size > MAX_RECORD_BYTES:
@@ -79,35 +80,15 @@ def _load_mapping(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the host record {path}: {error}", hint=hint) from error
     try:
-        record = yaml.load(text, Loader=_plain_loader())  # noqa: S506 - a SafeLoader without aliases
+        # An alias can blow a small file up to fill the memory; a record has none.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
+            raise InputError(f"{path} is not a host record: aliases are not allowed", hint=hint)
+        record = yaml.load(text, Loader=loader)  # noqa: S506 - it is the safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a host record: {str(error).splitlines()[0]}", hint=hint) from error
     if not isinstance(record, dict):
         raise InputError(f"{path} is not a host record: no mapping at the top", hint=hint)
     return record
-
-
-def _plain_loader() -> type:
-    """Return YAML's safe loader without aliases, which can blow a small file up to fill the memory."""
-    import yaml
-
-    base: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    def refuse(loader: Any, _anchor: object) -> None:  # noqa: ANN401 - PyYAML's own untyped loader
-        raise yaml.YAMLError(f"aliases are not allowed ({loader.name})")
-
-    return type("PlainLoader", (base,), {"compose_node": _refusing(base, refuse)})
-
-
-def _refusing(base: Any, refuse: Any) -> Any:  # noqa: ANN401 - as above
-    import yaml
-
-    def compose_node(self: Any, parent: Any, index: Any) -> Any:  # noqa: ANN401 - as above
-        if self.check_event(yaml.AliasEvent):
-            refuse(self, None)
-        return base.compose_node(self, parent, index)
-
-    return compose_node
 
 
 def _texts(record: Mapping[str, Any], key: str, path: Path) -> dict[str, str]:
