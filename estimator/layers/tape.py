@@ -137,6 +137,12 @@ class Tape:
         self._weight_storages.add(tensor.storage)
         return tensor
 
+    def constant(self, shape: tuple[int, ...]) -> Tensor:
+        """Return a buffer of the layer in the policy's storage format: held with the weights, not trained."""
+        tensor = self.new(shape, self.policy.weights, requires_grad=False)
+        self._weight_storages.add(tensor.storage)
+        return tensor
+
     def view(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
         """Return the same memory under another shape."""
         return Tensor(shape, tensor.dtype, tensor.requires_grad, tensor.storage, strides)

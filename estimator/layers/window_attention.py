@@ -123,7 +123,7 @@ class WindowAttention(Layer):
         if not self.cosine:
             table = tape.weight("relative_position_bias_table", (distances, self.num_heads))
             return relative_bias(tape, table, points, points)
-        places = tape.new((distances, len(full)), tape.policy.weights, requires_grad=False)
+        places = tape.constant((distances, len(full)))
         first = tape.weight("cpb_mlp.0.weight", (_BIAS_NETWORK, len(full)))
         hidden = linear(tape, places, first, tape.weight("cpb_mlp.0.bias", (_BIAS_NETWORK,)))
         second = tape.weight("cpb_mlp.2.weight", (self.num_heads, _BIAS_NETWORK))
