@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from estimator.app.systems import named_system
+from estimator.app.systems import joined_system
 from estimator.catalog.calibration import load_interconnects
-from estimator.catalog.lookup import resolve_device
+from estimator.catalog.labels import resolve_label
 from estimator.errors import InputError
 from estimator.hardware.system import System
 
@@ -49,13 +49,13 @@ def system_of(case: Case, tables: AliasTables) -> CaseSystem:
 
 @lru_cache(maxsize=4096)
 def _system(label: str, count: int, nodes: int, link: str | None, text: str) -> CaseSystem:
-    if count == 1:
-        found = resolve_device(label)
+    found = resolve_label(label)
+    if count * found.count == 1:
         return CaseSystem(
             system=System(device=found.device),
             assumptions=tuple(f"{a.what}: {a.value}" for a in found.assumptions),
         )
-    named = named_system(label, count=count, link=link)
+    named = joined_system(found.device, count * found.count, link, found.assumptions)
     said = tuple(f"{each.what}: {each.value}" for each in named.assumptions)
     if nodes == 1:
         return CaseSystem(system=named.system, assumptions=said)

@@ -40,9 +40,9 @@ def named_system(
     """
     local = _local(spec, here)
     if local is not None:
-        return _joined(local, count or 1, link, ())
+        return joined_system(local, count or 1, link, ())
     resolution = resolve_device(spec)
-    return _joined(resolution.device, resolution.count * (count or 1), link, resolution.assumptions)
+    return joined_system(resolution.device, resolution.count * (count or 1), link, resolution.assumptions)
 
 
 def is_local(spec: str) -> bool:
@@ -52,7 +52,7 @@ def is_local(spec: str) -> bool:
 
 def local_system(device: Device, *, count: int | None, link: str | None) -> NamedSystem:
     """Return a system of one of this host's devices."""
-    return _joined(device, count or 1, link, ())
+    return joined_system(device, count or 1, link, ())
 
 
 def _local(spec: str, here: Sequence[Device]) -> Device | None:
@@ -74,7 +74,10 @@ def _local(spec: str, here: Sequence[Device]) -> Device | None:
     return gpus[index]
 
 
-def _joined(device: Device, count: int, link: str | None, assumptions: tuple[Assumption, ...]) -> NamedSystem:
+def joined_system(
+    device: Device, count: int, link: str | None, assumptions: tuple[Assumption, ...]
+) -> NamedSystem:
+    """Return ``count`` devices of a kind on the link named, or on the one they usually have."""
     if count == 1:
         return NamedSystem(system=System(device=device), assumptions=assumptions)
     within, assumed = _link(device, count, link)
