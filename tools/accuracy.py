@@ -1,4 +1,4 @@
-"""Writes the accuracy page and its drawing from the shipped measurements: ``python tools/accuracy.py DOCS``."""
+"""Writes the accuracy page and its drawing from the shipped measurements: ``python tools/accuracy.py docs``."""
 
 from __future__ import annotations
 

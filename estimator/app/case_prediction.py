@@ -12,6 +12,7 @@ from estimator.app.evaluation import Prediction
 from estimator.calibrate.observation import Observation
 from estimator.calibrate.row_span import STEP_MODES
 from estimator.errors import EstimatorError
+from estimator.hardware.architecture import DeviceKind
 from estimator.precision import POLICIES
 from estimator.predict.collectives import ALL_REDUCE, exchange_s
 from estimator.predict.parallel import estimate_parallel_step
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from estimator.predict.table import KernelTable
 
 _ALL = (Phase.FORWARD, Phase.DGRAD, Phase.WGRAD, Phase.OPTIMIZER)
+# Copies from ordinary (not pinned) memory go through a staging buffer: 2 to 4 GB/s on PCIe 3 and 4.
+_PAGEABLE_BYTES_PER_S = 3e9
 _LINK_RANGE = 1.35  # an all-reduce alone, either way: links other than the fitted ones are datasheet values
 
 
@@ -74,7 +77,7 @@ class CasePredictor:
                 table=_step_table(case, work.table),
                 device=system.system.device,
                 software=case.software,
-                seconds=_measured_s(case, work) / case.steps,
+                seconds=_measured_s(case, work) / case.steps - _copy_s(case, system, work),
                 network=case.network.name,
                 source=case.source_group,
                 precision=case.precision,
@@ -115,7 +118,7 @@ class CasePredictor:
             step = self._table_time(
                 case, system, _step_table(case, work.table), _exchanged_s(case, system, work)
             )
-        seconds = step.scaled(case.steps)
+        seconds = _later(step, _copy_s(case, system, work)).scaled(case.steps)
         if case.validation_samples and case.micro_batch:
             forward = self._table_time(case, system, work.table.only([Phase.FORWARD]), 0.0)
             seconds = _sum(seconds, forward.scaled(case.validation_samples / (case.micro_batch * case.count)))
@@ -172,6 +175,18 @@ def _exchanged_s(case: Case, system: CaseSystem, work: Work) -> float:
     if case.count == 1 or Phase.WGRAD not in case.phases:
         return 0.0
     return exchange_s(ALL_REDUCE, work.gradient_bytes, system.system)
+
+
+def _copy_s(case: Case, system: CaseSystem, work: Work) -> float:
+    """Seconds a step copies its batch to a GPU, where the row says that its time holds the copy."""
+    if not case.copies_input or system.system.device.kind is DeviceKind.CPU:
+        return 0.0
+    return work.input_bytes * case.step_samples / case.count / _PAGEABLE_BYTES_PER_S
+
+
+def _later(time: TimeRange, seconds: float) -> TimeRange:
+    """Put a wait of known length before a time."""
+    return replace(time, low=time.low + seconds, expected=time.expected + seconds, high=time.high + seconds)
 
 
 def _measured_s(case: Case, work: Work) -> float:

@@ -67,12 +67,13 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A recipe at one batch: kernels of a pass and of the update, gradient bytes, FLOPs of one sample."""
+    """A recipe at one batch: kernels of a pass and the update, gradient bytes, FLOPs and input of a sample."""
 
     table: KernelTable
     gradient_bytes: int
     sample_flops: float
     forward_flops: float
+    input_bytes: float
     parameters: int
     family: str
 
@@ -160,6 +161,7 @@ def _work(network: Network, workload: Workload, table: KernelTable) -> Work:
         gradient_bytes=sum(each.bytes for each in workload.collectives),
         sample_flops=(workload.forward_flops + workload.backward_flops) / workload.batch,
         forward_flops=workload.forward_flops / workload.batch,
+        input_bytes=workload.input_bytes / workload.batch,
         parameters=workload.parameters,
         family=network.family or _family(network.name),
     )

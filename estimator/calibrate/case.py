@@ -12,6 +12,7 @@ from estimator.calibrate.row_facts import parallelism_of, recompute_of, row_fact
 from estimator.calibrate.row_settings import (
     DEFAULT_OPTIMIZER,
     TRANSFORMER_OPTIMIZER,
+    copies_input,
     optimizer_of,
     precision_of,
     software_of,
@@ -49,6 +50,7 @@ class Case:
     ``validation_samples``. A step passes ``step_samples`` over all devices, ``micro_batch`` at a time on a
     data-parallel rank (None: not stated). ``parallel`` is None where a model-parallel layout is not stated.
     ``recompute``: the activations computed twice (none, selective, full).
+    ``copies_input``: the timed region holds the batch's copy to the device.
     ``message_bytes``: an all-reduce alone; ``measured_s`` None: a rate of FLOPs was measured.
     """
 
@@ -72,6 +74,7 @@ class Case:
     usable: bool
     why_unusable: str | None
     group: str = ""
+    copies_input: bool = False
     message_bytes: int | None = None
     assumptions: tuple[str, ...] = ()
 
@@ -162,6 +165,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         usable=why is None,
         why_unusable=why,
         group=tables.sources.get(row.source_id, {}).get("group", ""),
+        copies_input=copies_input(row),
         assumptions=tuple(filter(None, (guessed, assumed))),
     )
 

@@ -20,6 +20,7 @@ _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mi
 _FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
     r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
 )
+_INPUT_COPY = re.compile(r"(?i)includes (?:pageable )?host-to-device copy|host->device copy|incl\. H2D copy")
 _NGC = re.compile(r"\b(1[7-9]|2\d)\.(?:0[1-9]|1[0-2])\b")
 _YEAR = re.compile(r"\b(20[12]\d)\b")
 _RELEASES = {  # first year of a release line, newest first
@@ -160,6 +161,11 @@ def _attention(row: MeasuredRow, default: str, era: int, mode: Mode) -> Attentio
     if default:
         return AttentionKernel(default)
     return AttentionKernel.FLASH if era >= _FLASH_YEAR and mode is not Mode.FUSED else AttentionKernel.MATH
+
+
+def copies_input(row: MeasuredRow) -> bool:
+    """Tell whether the timed region holds the copy of the batch from ordinary host memory to the device."""
+    return bool(_INPUT_COPY.search(row.notes))
 
 
 def optimizer_of(row: MeasuredRow, default: str) -> str:
