@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from estimator.catalog.converted import PACKAGES, converted_source, find_converted
 from estimator.catalog.network_base import with_base
 from estimator.catalog.store import bundled_root, override_roots, profile_files
 from estimator.catalog.text_files import read_text_file
@@ -34,7 +35,9 @@ def zoo() -> dict[str, Path]:
 
 
 def find_network(name: str) -> SourceText:
-    """Return the text of a network of the zoo (``resnet50``, ``ResNet-50``) or of a file (``net.yaml``).
+    """Return the text of a network of the zoo (``resnet50``, ``ResNet-50``), of a file, or converted.
+
+    A converted one is ``timm:NAME``, ``torchvision:NAME``, or NAME where the zoo has no such.
 
     Raises InputError when there is no such network or the file cannot be read.
     """
@@ -46,6 +49,8 @@ def find_network(name: str) -> SourceText:
         return read_text_file(name)
     if not name.strip():
         raise InputError("no network is named", hint="give a name of the zoo or a YAML file")
+    if find_converted(name) is not None or name.partition(":")[0] in PACKAGES:
+        return converted_source(name)
     hint = suggestion(name, known) or "give a name of the zoo ('estimator networks list') or a YAML file"
     raise InputError(f"unknown network {name!r}", hint=hint)
 
