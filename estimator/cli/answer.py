@@ -45,7 +45,7 @@ def predictions_for(
 
     described = open_network(request.network, request.overrides, sys.stdin.buffer)
     training = training_of(request, described.training)
-    systems = _systems(request, specs, root, every=every)
+    systems = systems_for(request, specs, root, every=every)
     predictions, refused = predict_named(described.network, request, training, systems, load_calibration())
     if not predictions:
         raise InputError(refused[0])
@@ -70,9 +70,10 @@ def _label(prediction: Prediction) -> str:
     return f"{count}x {prediction.device.id}" if count > 1 else prediction.device.id
 
 
-def _systems(
-    request: Request, specs: Sequence[str], root: Path | None, *, every: bool
+def systems_for(
+    request: Request, specs: Sequence[str], root: Path | None, *, every: bool = False
 ) -> tuple[NamedSystem, ...]:
+    """Return the systems named, all of the catalogue, or those of this machine where none is named."""
     from estimator.app.host import host_devices
     from estimator.app.systems import is_local, local_system, named_system
     from estimator.catalog.lookup import all_devices

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class RecipeFlags:
     """What the command line said about the run; field names are flags, None is "not said"."""
 
-    network: o.Network
+    network: o.Network = ""
     batch: o.Batch = None
     precision: o.Precision = None
     epochs: o.Epochs = None
@@ -50,7 +50,8 @@ def takes_recipe(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the flags of RecipeFlags; it gets them as its parameter ``recipe``.
 
     Typer reads parameters off a signature, so the signature of the returned function is composed: the
-    network, then the command's own parameters, then the rest of the recipe.
+    network, then the command's own parameters, then the rest of the recipe. A command's own parameter of a
+    flag's name stands in its place and the recipe then leaves it unsaid.
     """
     hints = get_type_hints(RecipeFlags, include_extras=True)
     own_hints = get_type_hints(command, include_extras=True)
@@ -63,17 +64,16 @@ def takes_recipe(command: Callable[..., None]) -> Callable[..., None]:
             annotation=hints[f.name],
         )
         for f in fields(RecipeFlags)
+        if f.name not in {p.name for p in own}
     ]
 
     def run(**given: Any) -> None:  # noqa: ANN401 - whatever the composed signature says
-        recipe = RecipeFlags(**{f.name: given.pop(f.name) for f in fields(RecipeFlags)})
+        recipe = RecipeFlags(**{p.name: given.pop(p.name) for p in shared})
         command(recipe=recipe, **given)
 
-    parameters = [
-        shared[0],
-        *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[p.name]) for p in own),
-        *shared[1:],
-    ]
+    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[p.name]) for p in own]
+    first = [p for p in (*shared, *own) if p.name == "network"]
+    parameters = [*first, *(p for p in (*own, *shared) if p not in first)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     run.__doc__ = command.__doc__
