@@ -40,34 +40,56 @@ class Fit:
     residuals: Floats
 
 
+class Problem:
+    """Measured steps made ready once, to be fitted with any of them left out."""
+
+    def __init__(self, observations: Sequence[Observation], start: Calibration) -> None:
+        """Flatten the observations; every fit begins from ``start`` and is held to it."""
+        if not observations:
+            raise InputError("there is no measurement to calibrate from")
+        self.observations = observations
+        self.start = start
+        self.parameters, entries = Parameters(), Entries()
+        scaled = devices_with_scales(observations)
+        kinds: dict[DeviceKind, GpuEntries | CpuEntries] = {
+            DeviceKind.GPU: GpuEntries(start, self.parameters, entries, scaled),
+            DeviceKind.CPU: CpuEntries(start, self.parameters, entries, scaled),
+        }
+        hosts = [kinds[o.device.kind].add(i, o) for i, o in enumerate(observations)]
+        self.design = Design(
+            entries,
+            len(observations),
+            len(self.parameters.keys),
+            launches=np.array([launches for launches, _ in hosts]),
+            host=np.array([host for _, host in hosts], dtype=np.intp),
+        )
+        self._measured = np.log([o.seconds for o in observations])
+
+    def fit(self, use: NDArray[np.bool_] | None = None) -> Fit:
+        """Fit the observations that ``use`` marks (default all); residuals are of all of them.
+
+        A device, architecture or release without a row in use keeps what ``start`` says of it.
+        """
+        used = np.ones(len(self.observations), dtype=bool) if use is None else use
+        seen = [o for o, one in zip(self.observations, used, strict=True) if one]
+        weights = np.zeros(len(used))
+        weights[used] = group_weights(
+            [(o.source, o.device.id) for o in seen],
+            [(o.source, o.device.id, o.network, o.precision, o.software) for o in seen],
+        )
+        logs = solve(self.design, self.parameters, self._measured, weights)
+        predicted, _ = self.design.log_seconds(logs)
+        calibration = _apply(self.start, self.parameters, logs, seen)
+        return Fit(calibration=calibration, residuals=self._measured - predicted)
+
+
 def fit(observations: Sequence[Observation], start: Calibration) -> Fit:
     """Return the calibration that explains the observations best, beginning from ``start``.
 
     A device gets scales of its own only from 10 rows on of at least 2 networks: two scales from one
     network do not transfer to the next.
     """
-    if not observations:
-        raise InputError("there is no measurement to calibrate from")
-    parameters, entries = Parameters(), Entries()
-    scaled = devices_with_scales(observations)
-    kinds: dict[DeviceKind, GpuEntries | CpuEntries] = {
-        DeviceKind.GPU: GpuEntries(start, parameters, entries, scaled),
-        DeviceKind.CPU: CpuEntries(start, parameters, entries, scaled),
-    }
-    hosts = [kinds[o.device.kind].add(i, o) for i, o in enumerate(observations)]
-    design = Design(
-        entries, len(observations), len(parameters.keys), launches=np.array([launches for launches, _ in hosts]),
-        host=np.array([host for _, host in hosts], dtype=np.intp),
-    )  # fmt: skip
-    measured = np.log([o.seconds for o in observations])
-    weights = group_weights(
-        [(o.source, o.device.id) for o in observations],
-        [(o.source, o.device.id, o.network, o.precision, o.software) for o in observations],
-    )
-    logs = solve(design, parameters, measured, weights)
-    predicted, _ = design.log_seconds(logs)
-    calibration = _apply(start, parameters, logs, observations)
-    return Fit(calibration=calibration, residuals=measured - predicted)
+    return Problem(observations, start).fit()
 
 
 def devices_with_scales(observations: Sequence[Observation]) -> frozenset[str]:

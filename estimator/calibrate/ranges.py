@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.calibrate.fit import fit
 from estimator.hardware.efficiency import Spread
 from estimator.predict.interval import spread_keys, tier_of
 from estimator.predict.step import is_unusual
-from estimator.predict.sweep import Sweep, kernel_times
+from estimator.predict.sweep import kernel_times
 from estimator.provenance import Basis, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from estimator.calibrate.fit import Problem
     from estimator.calibrate.observation import Observation
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.interval import Tier
@@ -26,7 +26,7 @@ _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _LEAST_ROWS = 40
 _LEAST_GROUPS = 3
 _DEEPER = 0.44  # a quantile over groups under-covers: 0.80 is taken at 0.87, 0.5 at 0.61
-_FOLDS = 8
+_FOLDS = 6
 
 GROUPS: dict[str, Callable[[Observation], str]] = {
     "device": lambda o: o.device.id,
@@ -57,33 +57,34 @@ def folds(groups: Sequence[str], count: int = _FOLDS) -> list[frozenset[str]]:
     return [frozenset(fold) for fold in dealt]
 
 
-def cross_validate(observations: Sequence[Observation], start: Calibration, by: str) -> list[Residual]:
+def cross_validate(problem: Problem, by: str) -> list[Residual]:
     """Return the residual of every observation, predicted without the observations of its group."""
-    group_of = GROUPS[by]
-    names = [group_of(observation) for observation in observations]
+    observations = problem.observations
+    names = [GROUPS[by](observation) for observation in observations]
+    unusual = [_is_unusual(observation, problem.start) for observation in observations]
     found = []
     for fold in folds(names):
-        seen = [o for o, name in zip(observations, names, strict=True) if name not in fold]
-        held = [o for o, name in zip(observations, names, strict=True) if name in fold]
-        if seen:
-            calibration = fit(seen, start).calibration
-            found += [residual(o, calibration, group_of(o)) for o in held]
+        held = np.array([name in fold for name in names])
+        if held.all():
+            continue
+        fitted = problem.fit(~held)
+        found += [
+            Residual(
+                kind=observations[i].device.kind.value,
+                precision=observations[i].precision,
+                tier=tier_of(observations[i].device, fitted.calibration),
+                unusual=unusual[i],
+                group=names[i],
+                error=float(fitted.residuals[i]),
+            )
+            for i in np.flatnonzero(held)
+        ]
     return found
 
 
-def residual(observation: Observation, calibration: Calibration, group: str) -> Residual:
-    """Return how far one observation is from its prediction."""
-    table, device, software = observation.table, observation.device, observation.software
-    predicted = float(Sweep((device,), software, calibration).step_s(table)[0])
-    times = kernel_times(table, device, software, calibration).total_s[:, 0]
-    return Residual(
-        kind=device.kind.value,
-        precision=observation.precision,
-        tier=tier_of(device, calibration),
-        unusual=is_unusual(table, times),
-        group=group,
-        error=float(np.log(observation.seconds / predicted)),
-    )
+def _is_unusual(observation: Observation, calibration: Calibration) -> bool:
+    times = kernel_times(observation.table, observation.device, observation.software, calibration)
+    return is_unusual(observation.table, times.total_s[:, 0])
 
 
 def spreads_of(residuals: Iterable[Residual], source: str) -> dict[str, Spread]:

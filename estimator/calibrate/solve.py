@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_STEPS = 40
+_STEPS = 25
 _LONGEST_STEP = 0.5
-_CONVERGED = 1e-5
+_CONVERGED = 1e-4
 _HUBER = 0.2  # beyond 20 % an error counts linearly
 
 
