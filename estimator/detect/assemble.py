@@ -9,6 +9,7 @@ from estimator.detect.identify import identify
 from estimator.detect.simd import shown_flags, vectors
 from estimator.detect.uarch_facts import MICROARCHITECTURES
 from estimator.detect.uarch_ids import ARM_PARTS, ARM_VENDORS, VENDORS
+from estimator.provenance import Basis
 
 if TYPE_CHECKING:
     from estimator.detect.identify import Identity
@@ -32,6 +33,7 @@ def assemble(reading: CpuReading, ledger: Ledger) -> CpuFacts:
     part = next((core.part for core in reading.cores if core.part), None)
     physical = reading.physical_cores
     usable = _usable_cpus(reading, ledger)
+    _note_sources(design, reading, ledger)
     return CpuFacts(
         architecture=reading.architecture,
         model_name=reading.model_name or (_arm_title(part) if part else None),
@@ -70,6 +72,18 @@ def assemble(reading: CpuReading, ledger: Ledger) -> CpuFacts:
         virtualised=reading.virtualised,
         provenance=ledger.provenance(),
     )
+
+
+def _note_sources(design: Microarchitecture | None, reading: CpuReading, ledger: Ledger) -> None:
+    """Note where the facts come from that no single file holds."""
+    if design is not None and design.source:
+        for fact in ("simd_bits", "fma_pipes", "lanes"):
+            ledger.source(fact, design.source, basis=Basis.OPEN_TABLE, note=f"one {design.name} core")
+    if reading.flags:
+        ledger.source("register_bits", "instruction sets the processor shows")
+    if reading.caches:
+        ledger.source("caches", "the operating system's list of caches")
+    ledger.source("usable_cpus", "least of affinity, cpuset and quota", basis=Basis.DERIVED)
 
 
 def _vectors(design: Microarchitecture | None, reading: CpuReading, ledger: Ledger) -> Vectors:

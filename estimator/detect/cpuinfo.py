@@ -30,8 +30,9 @@ class CpuInfo:
         return own.get(key) or self.common.get(key) or None
 
     def number(self, key: str, cpu: int | None = None) -> int | None:
-        """Return a value as a whole number, else None."""
-        return parse_integer(self.get(key, cpu))
+        """Return a value as a whole number; below 0 it is "not known", as what is no number."""
+        value = parse_integer(self.get(key, cpu))
+        return value if value is not None and value >= 0 else None
 
     def words(self, *keys: str) -> frozenset[str]:
         """Return the words of the first of the keys that has any (``flags``, ``Features``)."""

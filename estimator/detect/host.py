@@ -24,6 +24,7 @@ from estimator.detect.seams import Seams, run_command
 from estimator.detect.tree import DiskTree
 from estimator.detect.visible import apply_masks
 from estimator.detect.windows_api import WindowsApi, live_windows
+from estimator.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +48,8 @@ def detect_host(
     system: str | None = None,
 ) -> HostFacts:
     """Return what can be learned about a host; what cannot is None with a finding, never an exception.
+
+    Raises InputError only for a ``root`` that is not there or is no host record.
 
     ``root`` is ``/``, a copy of another host's ``/proc`` and ``/sys``, or a file that ``doctor`` wrote;
     ``nvml`` anything with the functions of ``pynvml`` (default: the installed one, on the live host only).
@@ -72,6 +75,11 @@ def open_seams(
     if root.is_file():
         return load_recording(root).seams(environ=environ, nvml=nvml)
     live = root == _LIVE
+    if not root.is_dir():
+        raise InputError(
+            f"there is no directory or host record {root}",
+            hint="give a copy of another host's /proc and /sys, or a file that `estimator doctor` wrote",
+        )
     here = _SYSTEMS.get(sys.platform, "linux")
     injected = injected_binding()
     if environ is None:

@@ -29,6 +29,8 @@ _MOST_GPUS, _MOST_CORES, _MOST_MHZ, _MOST_BUS_BITS = 1024, 1 << 20, 20_000, 1 <<
 _MOST_BYTES, _MOST_MILLIWATT, _MOST_GENERATION = 1 << 44, 10_000_000, 7
 _BITS_A_BYTE, _DATA_RATE = 8, 2
 _SOURCE = "NVML"
+# nvmlGpuVirtualizationMode_t: this is a guest's part of a GPU.
+_GUEST_VGPU = 2
 
 
 def read_nvidia(nvml: NvmlLike, memory: MemoryFacts, ledger: Ledger) -> tuple[GpuFacts, ...]:
@@ -109,6 +111,12 @@ def _read_gpu(
     if name is None:
         ledger.finding(
             f"name of NVIDIA GPU {index} not known", "the driver does not answer", "update the driver"
+        )
+    if ask(nvml, "nvmlDeviceGetVirtualizationMode", handle).value == _GUEST_VGPU:
+        ledger.finding(
+            f"{name or 'the GPU'} is a share of a card (vGPU)",
+            "cores and clocks are the whole card's, other guests use them too",
+            "measure here: predictions assume the card to itself",
         )
     max_clock = _clock(nvml, handle, "nvmlDeviceGetMaxClockInfo", _CLOCK_SM)
     if max_clock is None:

@@ -69,6 +69,7 @@ class DiskTree(Tree):
 
     def __init__(self, root: Path) -> None:
         self._root = os.path.realpath(root)
+        self._resolved: dict[str, str | None] = {}
 
     def text(self, path: str) -> str | None:
         """Read at most `MAX_FILE_BYTES` of a regular file."""
@@ -100,15 +101,31 @@ class DiskTree(Tree):
 
     def _place(self, path: str) -> str | None:
         """Return the path on disk, or None where links lead out of the root."""
-        place = os.path.join(self._root, path.lstrip("/"))  # noqa: PTH118 - as above
         if self._root == "/":
-            return place
+            return path
+        parts = [part for part in path.split("/") if part not in {"", "."}]
+        if ".." in parts:
+            return None
         try:
-            real = os.path.realpath(place)
+            return self._real("/".join(parts))
         except (OSError, ValueError):
             return None
-        inside = real == self._root or real.startswith(self._root + os.sep)
-        return real if inside else None
+
+    def _real(self, path: str) -> str | None:
+        """Resolve a relative path directory by directory, each of them once."""
+        if not path:
+            return self._root
+        if path in self._resolved:
+            return self._resolved[path]
+        parent, _, name = path.rpartition("/")
+        above = self._real(parent)
+        place = f"{above}/{name}" if above is not None else None
+        if place is not None and os.path.islink(place):  # noqa: PTH114 - as above
+            place = os.path.realpath(place)
+            if place != self._root and not place.startswith(self._root + os.sep):
+                place = None
+        self._resolved[path] = place
+        return place
 
 
 class RecordedTree(Tree):

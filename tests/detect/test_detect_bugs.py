@@ -210,6 +210,12 @@ def test_laptop_of_the_20_series(detect_machine: Callable[[Mapping[str, Any]], H
     assert any("laptop part" in found.what for found in host.gpus[0].findings)
 
 
+def test_vgpu_is_said_to_be_a_share(detect_machine: Callable[[Mapping[str, Any]], HostFacts]) -> None:
+    gpu = {"nvmlDeviceGetName": "GRID A100-10C", "nvmlDeviceGetVirtualizationMode": 2}
+    host = detect_machine({"cpus": intel(), "nvml": {"devices": [gpu]}})
+    assert any("share of a card" in found.what for found in host.gpus[0].findings)
+
+
 def test_hidden_fma_halves_the_lanes(detect_machine: Callable[[Mapping[str, Any]], HostFacts]) -> None:
     """A hypervisor that hides FMA leaves adds and multiplies: half the FLOPs of the same pipes."""
     cpus = intel()

@@ -21,6 +21,7 @@ from estimator.detect.ledger import Ledger
 from estimator.detect.reading import CpuReading
 from estimator.detect.seams import Seams, run_command
 from estimator.detect.tree import DiskTree, RecordedTree, RecordingTree, parse_integer
+from estimator.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -148,13 +149,18 @@ def test_py_cpuinfo_does_not_overrule_the_system() -> None:
     assert (filled.model_name, filled.vendor, filled.family, filled.threads) == ("A", "GenuineIntel", 6, 8)
 
 
-def test_a_runner_that_raises_is_no_answer() -> None:
+def test_a_root_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="no directory or host record"):
+        detect_host(root=Path("/no/such/place"))
+
+
+def test_a_runner_that_raises_is_no_answer(tmp_path: Path) -> None:
     """Case 25, https://github.com/giampaolo/psutil/issues/2841: SystemError out of an extension."""
 
     def run(_arguments: object, _deadline_s: float) -> str | None:
         raise SystemError("returned a result with an exception set")
 
-    host = detect_host(root=Path("/nonexistent"), system="darwin", run=run)
+    host = detect_host(root=tmp_path, system="darwin", run=run)
     assert host.cpu.threads is None
     assert any("sysctl gives no answer" in found.why for found in host.findings)
 
