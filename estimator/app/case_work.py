@@ -67,7 +67,7 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A recipe at one batch: kernels of a pass and the update, gradient bytes, FLOPs and input of a sample."""
+    """A recipe at one batch: kernels of a pass and an update, gradient bytes, FLOPs, input of a sample."""
 
     table: KernelTable
     gradient_bytes: int

@@ -33,7 +33,7 @@ _MODES = {
     "backward": "backward",
     "optimizer": "optimizer",
 }
-_OPTIMIZERS = {"sgd": "plain SGD", "adam": "Adam", "": ""}
+_OPTIMIZERS = {"sgd": "SGD with momentum", "adam": "Adam", "": ""}
 _SEQUENCE_SHAPE = re.compile(r"\d+x\d+")
 _VARIANT = re.compile(r"^((?:base|cl|bf16|fused)(?: bf16)?)\b.*\(cl = ")
 
@@ -76,7 +76,7 @@ def _row(cells: Mapping[str, str], at: Location) -> MeasuredRow:
     optimizer = _OPTIMIZERS.get(cells["optimizer"], cells["optimizer"])
     return MeasuredRow(
         row=f"{at.line}", source_id="cpu_zen4_2vcpu", source="measured for this project",
-        source_path=cells["run"], year=2025, model=cells["network"], model_config="",
+        source_path=cells["run"], year=2025, model=f"cpu:{cells['network']}", model_config="",
         input_shape=_without_batch(cells["input_shape"]), batch_size=f"{batch}", grad_accum="1", devices=1,
         num_nodes="1", interconnect="", device=CPU_DEVICE if threads > 1 else f"{CPU_DEVICE}, 1 thread used",
         precision="amp-bf16" if "bf16" in variant else "fp32",

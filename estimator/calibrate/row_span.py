@@ -59,6 +59,17 @@ class Span:
     validation_samples: float = 0.0
 
 
+def phases_of(row: MeasuredRow) -> tuple[Phase, ...]:
+    """Return what of a training step the row's time holds; runs hold all of it.
+
+    Zeroing and accumulating gradients is counted with the update, so a time that says it holds
+    ``zero_grad`` takes that phase in (with an optimizer that updates nothing).
+    """
+    if row.mode == "forward_backward" and "zero_grad" in row.notes:
+        return STEP_MODES["train_step"]
+    return STEP_MODES.get(row.mode, STEP_MODES["train_step"])
+
+
 def span_of(row: MeasuredRow, total_batch: float, seq: int | None, tables: AliasTables) -> Span:
     """Return what the measured time covers; raises UncoveredError when the row does not say."""
     if row.mode in STEP_MODES:

@@ -51,7 +51,7 @@ def test_reads_the_phase_table_of_cpu_steps() -> None:
     } == {"training_forward", "backward", "optimizer", "train_step"}
     assert rows[0].device.startswith(CPU_DEVICE)
     assert (rows[-1].layout, rows[-1].precision) == ("NHWC", "amp-bf16")
-    assert rows[-1].input_shape == "3x224x224"
+    assert (rows[-1].input_shape, rows[-1].model) == ("3x224x224", "cpu:resnet50")
 
 
 @pytest.mark.parametrize(
