@@ -82,6 +82,19 @@ layers: [{type: ReLU, repeat: $on}, {type: Sigmoid, repeat: "${not on}"}]
     assert [node.path for node in read(text, on=False).nodes] == ["Sigmoid"]
 
 
+def test_a_condition_leaves_the_counter_of_the_repeat_around_it() -> None:
+    network = read(
+        """
+inputs: {x: [8]}
+layers:
+  - repeat: 3
+    layers:
+      - {repeat: "${i > 0}", layers: [{type: Linear, out_features: "${i + 5}"}]}
+"""
+    )
+    assert [node.layer.out_features for node in network.nodes] == [6, 7]  # type: ignore[attr-defined]
+
+
 def test_names_in_a_repetition_are_its_own_unless_they_are_computed() -> None:
     network = read(
         """

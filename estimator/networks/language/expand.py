@@ -102,7 +102,8 @@ class Expander:
         entry, start = flow, len(self.nodes)
         values = dict(frame.values)
         for k in range(count):
-            values[common.var] = k
+            if not isinstance(count, bool):  # a condition leaves the counter of the repeat around it alone
+                values[common.var] = k
             self._evaluator.step(common.at)
             errors = len(self._problems)
             inner = frame.iteration(values)
