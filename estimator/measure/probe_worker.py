@@ -26,8 +26,10 @@ _CHAIN = 128
 # Repetitions however slow the machine: one alone says nothing of noise.
 _FEWEST = 3
 _DOUBLE_BYTES = 8
+# A product of this time is past the start-up of the threads; this size fits a gigabyte.
+_LONG_ENOUGH_S, _LARGEST = 0.03, 8192
 # A block of three arrays stays in the first caches between the two passes of the triad.
-_BLOCK = 1 << 13
+_BLOCK = 1 << 15
 
 
 def chain_code(machine: str, *, windows: bool) -> bytes | None:
@@ -83,41 +85,43 @@ def clocks(threads: int, budget_s: float) -> dict[str, Any]:
 
 
 def matrix_rates(dtype: str, budget_s: float) -> list[float]:
-    """Return FLOP/s of square products through NumPy's BLAS, sizes growing while there is time."""
+    """Return FLOP/s of square products through NumPy's BLAS, grown until one takes `_LONG_ENOUGH_S`."""
     import numpy as np
 
+    size = 512
     rates: list[float] = []
-    end = time.perf_counter() + budget_s
-    for size in (768, 1536, 2304):
+    while True:
         left, right = (np.full((size, size), 0.5, dtype) for _ in range(2))
         out = np.empty((size, size), dtype)
-        share = end if size > 2000 else min(end, time.perf_counter() + budget_s / 4)  # noqa: PLR2004 - the last size
         np.matmul(left, right, out=out)
+        end = time.perf_counter() + budget_s
         took = 0.0
-        count = 0
-        while time.perf_counter() + took < share or count < _FEWEST:
-            count += 1
+        while len(rates) < _FEWEST or time.perf_counter() + took < end:
             start = time.perf_counter()
             np.matmul(left, right, out=out)
             took = time.perf_counter() - start
             rates.append(2 * size**3 / took)
-        if time.perf_counter() + 4 * took > end:
-            break
-    return rates
+            if took < _LONG_ENOUGH_S and size < _LARGEST:
+                break
+        else:
+            return rates
+        # A product grows with the cube: straight to the size that takes as long as wanted.
+        growth = (1.2 * _LONG_ENOUGH_S / took) ** (1 / 3)
+        size = min(int(size * min(max(growth, 1.25), 3)) // 64 * 64 + 64, _LARGEST)
+        rates.clear()
 
 
 def streams(threads: int, array_bytes: int, budget_s: float) -> dict[str, list[float]]:
     """Return bytes/s of reading, copying and the triad ``a = b + s c``, the threads on slices of their own.
 
-    As STREAM counts them: 1, 2 and 3 arrays' bytes, without the line a store reads first.
+    Each pass touches two arrays' bytes in all: read as one, copied from one half to the other, or in thirds
+    by the triad; bytes count as STREAM counts them, without the line a store reads first.
     """
-    per_thread = array_bytes // threads // _DOUBLE_BYTES // _BLOCK * _BLOCK
+    per_thread = max(2 * array_bytes // threads // _DOUBLE_BYTES // (6 * _BLOCK), 1) * 6 * _BLOCK
     ready = threading.Barrier(threads)
-    moved = {"read": 1, "copy": 2, "triad": 3}
 
     def work(_: int) -> dict[str, list[tuple[float, float]]]:
-        a, b, c = (_array(per_thread) for _ in range(3))
-        passes = _passes(a, b, c)
+        passes = _passes(_array(per_thread))
         spans: dict[str, list[tuple[float, float]]] = {}
         for name, run in passes.items():
             end = time.perf_counter() + budget_s / len(passes)
@@ -134,16 +138,13 @@ def streams(threads: int, array_bytes: int, budget_s: float) -> dict[str, list[f
 
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(work, range(threads)))
+    total = per_thread * _DOUBLE_BYTES * threads
     return {
         name: [
-            moved[name]
-            * per_thread
-            * _DOUBLE_BYTES
-            * threads
-            / (max(s[1] for s in at) - min(s[0] for s in at))
+            total / (max(end for _, end in at) - min(start for start, _ in at))
             for at in zip(*(spans[name] for spans in found), strict=True)
         ]
-        for name in moved
+        for name in found[0]
     }
 
 
@@ -177,21 +178,24 @@ def _array(elements: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     return array
 
 
-def _passes(a: Any, b: Any, c: Any) -> dict[str, Callable[[], None]]:  # noqa: ANN401 - arrays; NumPy is imported late
+def _passes(memory: Any) -> dict[str, Callable[[], None]]:  # noqa: ANN401 - an array; NumPy is imported late
     import numpy as np
 
-    blocks = [slice(start, start + _BLOCK) for start in range(0, len(a), _BLOCK)]
-    triples = [(a[block], b[block], c[block]) for block in blocks]
-    words = b.view(np.float32)
+    half, third = len(memory) // 2, len(memory) // 3
+    words = memory.view(np.float32)
+    blocks = [
+        tuple(memory[part * third + start : part * third + start + _BLOCK] for part in range(3))
+        for start in range(0, third, _BLOCK)
+    ]
 
     def triad() -> None:
-        for out, x, y in triples:
+        for out, x, y in blocks:
             np.multiply(y, 3.0, out=out)
             np.add(out, x, out=out)
 
     return {
         "read": lambda: _discard(np.maximum.reduce(words)),
-        "copy": lambda: np.copyto(a, b),
+        "copy": lambda: np.copyto(memory[:half], memory[half:]),
         "triad": triad,
     }
 
@@ -206,7 +210,7 @@ def main(order: dict[str, Any]) -> dict[str, Any]:
     if order["task"] == "clock":
         return clocks(threads, budget_s)
     answer: dict[str, Any] = {
-        "matrix": {name: matrix_rates(name, budget_s / 3) for name in ("float32", "float64")}
+        "matrix": {name: matrix_rates(name, budget_s / 4) for name in ("float32", "float64")}
     }
     answer["stream"] = streams(threads, int(order["array_bytes"]), budget_s / 4)
     return answer

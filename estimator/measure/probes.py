@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     WorkerRunner = Callable[[Mapping[str, Any], Mapping[str, str]], Mapping[str, Any] | str]
 
 _WORKER = Path(__file__).with_name("probe_worker.py")
-_CLOCK_BUDGET_S, _RATE_BUDGET_S = 0.12, 0.55
+_CLOCK_BUDGET_S, _RATE_BUDGET_S = 0.1, 0.5
 _DEADLINE_S = 20.0
 _MIB = 1 << 20
 # Each thread count a library may read; a worker gets all of them alike.
@@ -113,12 +113,12 @@ def probe_cpu(
 
 
 def array_bytes(last_cache_bytes: int | None, memory_bytes: int | None) -> int:
-    """Return the size of one stream array: past the caches, within a sixteenth of the memory.
+    """Return the size of one of the two stream arrays: past the caches, within a sixteenth of the memory.
 
-    The three arrays together are four times the last cache, 96 MiB at least and 384 MiB at most: a larger
-    cache is that of a whole socket, which a short probe cannot get past.
+    Both together are four times the last cache, 64 MiB at least and 256 MiB at most: a larger cache is
+    that of a whole socket, which a short probe cannot get past.
     """
-    wanted = max(4 * (last_cache_bytes or 0) // 3, 32 * _MIB)
+    wanted = max(2 * (last_cache_bytes or 0), 32 * _MIB)
     most = min(128 * _MIB, (memory_bytes or 16 * 128 * _MIB) // 16)
     return max(min(wanted, most), _MIB)
 

@@ -79,7 +79,7 @@ def test_forced_kernels_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("cache", "memory", "expected_mib"),
-    [(None, None, 32), (32 << 20, 64 << 30, 42), (480 << 20, 24 << 30, 128), (32 << 20, 256 << 20, 16)],
+    [(None, None, 32), (32 << 20, 64 << 30, 64), (480 << 20, 24 << 30, 128), (32 << 20, 256 << 20, 16)],
 )
 def test_arrays_pass_the_cache_and_fit_the_memory(
     cache: int | None, memory: int | None, expected_mib: int
