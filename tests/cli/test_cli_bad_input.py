@@ -37,7 +37,7 @@ NETWORK = "inputs: {x: {shape: [8]}}\nlayers: [{type: Linear, out_features: 4}]\
         (("layers", "."), "unknown network"),
         (("detect", "--root", "nowhere"), "is not a folder"),
         (("devices", "show", "voodoo2"), "unknown device"),
-        (("devices", "list", "--sort", "beauty"), "choose from"),
+        (("devices", "list", "--sort", "beauty"), "one of name"),
         (("predictt",), "No such command"),
     ],
 )
