@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import BinaryIO
 
+    from estimator.catalog.text_files import SourceText
     from estimator.networks.graph import Network
 
 STDIN = "-"
@@ -28,6 +29,15 @@ class Described:
 
 def open_network(name: str, overrides: Sequence[str], stdin: BinaryIO) -> Described:
     """Return the network of a zoo name, a path, or ``-`` for standard input."""
-    source = read_stream(stdin, "<stdin>") if name == STDIN else find_network(name)
+    return described(open_source(name, stdin), overrides)
+
+
+def open_source(name: str, stdin: BinaryIO) -> SourceText:
+    """Return the text of a network, to be read once however often it is described."""
+    return read_stream(stdin, "<stdin>") if name == STDIN else find_network(name)
+
+
+def described(source: SourceText, overrides: Sequence[str]) -> Described:
+    """Return the network a text describes, with some of its parameters replaced."""
     network = parse_network(source, overrides)
     return Described(network=network, training=Training(**network.recipe))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import compare, detect, devices, evaluate, layers, networks, predict
+from estimator.cli import compare, detect, devices, evaluate, layers, networks, predict, sweep
 
 app = typer.Typer(
     name="estimator",
@@ -21,6 +21,7 @@ app.command("detect")(detect.detect)
 app.command("layers")(layers.layers)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(devices.app, name="devices")
 app.add_typer(networks.app, name="networks")

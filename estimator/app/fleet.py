@@ -1,0 +1,148 @@
+"""Steps of one replica on many devices and at many batches at once: arrays, no object a prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.errors import InputError
+from estimator.hardware.architecture import DeviceKind
+from estimator.predict.cpu import cpu_peak, cpu_times
+from estimator.predict.fleet import Fleet, bandwidth_of, path_of
+from estimator.predict.gpu import gpu_times
+from estimator.predict.step import is_unusual
+from estimator.predict.sweep import Sweep, with_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration
+    from estimator.predict.table import KernelTable
+    from estimator.software import Software
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_CELLS = 400_000  # kernels x batches x devices worked on at once: keeps the arrays in the caches
+_SCALED = (
+    "flops", "elementwise_flops", "bytes_read", "bytes_written", "weight_bytes", "elements", "batch",
+    "m", "n", "k",
+)  # fmt: skip
+_SAME = ("category", "phase", "launches", "serial_steps", "groups", "winograd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AloneSteps:
+    """Steps without any exchange, ``(B, D)``: expected seconds, and whether their speed is hard to tell."""
+
+    step_s: Floats
+    unusual: Flags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The kernels of one network at every batch between two: ``small`` at ``low``, ``large`` at ``high``."""
+
+    small: KernelTable
+    large: KernelTable
+    low: int
+    high: int
+
+    def shares(self, batches: Sequence[int]) -> Floats:
+        """Return how far along the span each batch lies."""
+        width = max(self.high - self.low, 1)
+        return (np.asarray(batches, dtype=float) - self.low) / width
+
+
+class Roster:
+    """Devices of one kind under one software, with what is worked out for them once."""
+
+    def __init__(self, devices: Sequence[Device], software: Software, calibration: Calibration) -> None:
+        self.devices = tuple(devices)
+        self._software = software
+        self._calibration = calibration
+        self._fleets: dict[tuple[int, int], Fleet] = {}
+
+    def steps(self, span: Span, batches: Sequence[int]) -> AloneSteps:
+        """Return the steps at each batch on each device. Raises InputError as ``estimate_step`` does."""
+        step_s = np.empty((len(batches), len(self.devices)))
+        unusual = np.empty(step_s.shape, dtype=bool)
+        shares = span.shares(batches)
+        for rows, columns in self._parts(len(span.small.runs), len(batches)):
+            per_kernel = self._kernel_s(_stacked(span, shares[rows]), columns)
+            kernels = per_kernel.reshape(len(shares[rows]), len(span.small.runs), -1)
+            device_s = np.einsum("k,bkd->bd", span.small.runs, kernels)
+            step_s[rows, columns] = self._with_host(device_s, span.small)
+            unusual[rows, columns] = _unusual(span.small, kernels)
+        return AloneSteps(step_s=step_s, unusual=unusual)
+
+    def _parts(self, kernels: int, batches: int) -> Iterator[tuple[slice, slice]]:
+        width = min(len(self.devices), 128) or 1
+        height = max(1, _CELLS // (kernels * width))
+        for row in range(0, batches, height):
+            for column in range(0, len(self.devices), width):
+                yield slice(row, row + height), slice(column, column + width)
+
+    def _kernel_s(self, table: KernelTable, columns: slice) -> Floats:
+        members = self.devices[columns]
+        if members[0].kind is DeviceKind.CPU:
+            return cpu_times(table, members, self._software, self._calibration).total_s
+        key = (columns.start, columns.stop)
+        if key not in self._fleets:
+            self._fleets[key] = Fleet(members, self._software, self._calibration)
+        return gpu_times(table, self._fleets[key]).total_s
+
+    def _with_host(self, device_s: Floats, table: KernelTable) -> Floats:
+        if self.devices[0].kind is DeviceKind.CPU:
+            return device_s
+        host_s = Sweep(self.devices, self._software, self._calibration).host_s(table)
+        return np.asarray(with_host(device_s, host_s))
+
+
+def able(table: KernelTable, devices: Sequence[Device]) -> tuple[tuple[Device, ...], dict[str, str]]:
+    """Return the devices that can run every kernel, and by id what the others lack."""
+    fit, lacking = [], {}
+    for device in devices:
+        try:
+            if device.kind is DeviceKind.GPU:
+                bandwidth_of(device)
+            for category in table.categories:
+                if device.kind is DeviceKind.GPU:
+                    path_of(device, category)
+                else:
+                    cpu_peak(device, category.dtype)
+        except InputError as error:
+            lacking[device.id] = str(error)
+        else:
+            fit.append(device)
+    return tuple(fit), lacking
+
+
+def _stacked(span: Span, shares: Floats) -> KernelTable:
+    """Return the kernels of all batches below one another; only what decides their times is kept right."""
+    from dataclasses import replace
+
+    small, large = span.small, span.large
+    columns = {
+        name: (getattr(small, name) + shares[:, None] * (getattr(large, name) - getattr(small, name))).ravel()
+        for name in _SCALED
+    }
+    columns |= {name: np.tile(getattr(small, name), len(shares)) for name in _SAME}
+    return replace(small, **columns)
+
+
+def _unusual(table: KernelTable, kernels: Floats) -> Flags:
+    """Tell for each batch and device; where both ends of the batches agree, so does what lies between."""
+    batches, _, devices = kernels.shape
+    result = np.empty((batches, devices), dtype=bool)
+    for d in range(devices):
+        first, last = (is_unusual(table, kernels[b, :, d]) for b in (0, batches - 1))
+        result[:, d] = first
+        if first != last:
+            result[:, d] = [is_unusual(table, kernels[b, :, d]) for b in range(batches)]
+    return result

@@ -1,0 +1,68 @@
+"""One network under one recipe at any batch: its kernels and memory, lowered at two batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from estimator.app.fit import memory_summary
+from estimator.app.fleet import Span
+from estimator.app.request import on_kind
+from estimator.networks.lowering import lower
+from estimator.predict.table import build_pair, build_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from estimator.hardware.architecture import DeviceKind
+    from estimator.hardware.device import Device
+    from estimator.networks.graph import Network
+    from estimator.networks.training import Training
+    from estimator.workload.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A recipe at batches from ``low`` to ``high``, as a framework runs it on one kind of device."""
+
+    training: Training
+    span: Span
+    low: Workload
+    high: Workload
+
+    def memory_bytes(self, device: Device, batches: Sequence[int]) -> NDArray[np.float64]:
+        """Return what a step holds on a device at each batch: linear in it."""
+        ends = [
+            memory_summary(w.footprint, w.footprint, device, w.batch).total_bytes
+            for w in (self.low, self.high)
+        ]
+        return ends[0] + self.span.shares(batches) * (ends[1] - ends[0])
+
+
+def stretches(
+    network: Network, training: Training, kind: DeviceKind, batches: Sequence[int]
+) -> list[tuple[tuple[int, ...], Stretch]]:
+    """Return the batches with the stretch each lies in.
+
+    Usually it is one: work grows linearly with the batch. Where the two ends launch other kernels, each
+    batch is lowered by itself.
+    """
+    recipe = on_kind(training, kind)
+    wanted = tuple(sorted(set(batches)))
+    low, high = (lower(network, replace(recipe, batch=b)) for b in (wanted[0], wanted[-1]))
+    try:
+        small, large = build_pair(low, high)
+    except ValueError:
+        return [((b,), _point(network, replace(recipe, batch=b))) for b in wanted]
+    span = Span(small=small, large=large, low=wanted[0], high=wanted[-1])
+    return [(wanted, Stretch(training=recipe, span=span, low=low, high=high))]
+
+
+def _point(network: Network, training: Training) -> Stretch:
+    work = lower(network, training)
+    table = build_table(work)
+    span = Span(small=table, large=table, low=training.batch, high=training.batch)
+    return Stretch(training=training, span=span, low=work, high=work)
