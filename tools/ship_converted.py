@@ -22,7 +22,7 @@ from typing import Any
 
 from estimator.catalog.yaml_reader import read_document
 from estimator.convert import vision
-from estimator.convert.torch_trace import import_torch
+from estimator.convert.torch_trace import import_torch, quick
 from estimator.convert.write import plain_network, yaml_text
 from estimator.networks.language.read import read_network
 from estimator.networks.lowering import lower
@@ -47,11 +47,11 @@ def truth(module: Any, shapes: list[tuple[int, ...]]) -> tuple[int, int]:  # noq
     torch = import_torch()
     from torch.utils.flop_counter import FlopCounterMode
 
-    inputs = [torch.empty((2, *shape), device="meta") for shape in shapes]
-    module.train()
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    inputs = [torch.empty((1, *shape), device="meta") for shape in shapes]
+    module.train().requires_grad_(False)  # noqa: FBT003 - its only argument
+    with FlopCounterMode(display=False) as counter, torch.no_grad(), quick():
         module(*inputs)
-    return sum(p.numel() for p in module.parameters()), counter.get_total_flops() // 2
+    return sum(p.numel() for p in module.parameters()), counter.get_total_flops()
 
 
 def convert_one(name: str, folder: Path) -> dict[str, Any]:

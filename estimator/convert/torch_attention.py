@@ -59,7 +59,7 @@ def _four(t: Translation, ref: Ref) -> list[int]:
 
 @translates("torch.nn.functional.multi_head_attention_forward")
 def multi_head_attention(t: Translation, call: Call) -> None:
-    """The module's function works sequence-first; the layer is batch-first, its transposes are views."""
+    """The function works sequence-first: a module that is batch-first transposes around it."""
     names = (
         "query key value embed_dim_to_check num_heads in_proj_weight in_proj_bias bias_k bias_v add_zero_attn "
         "dropout_p out_proj_weight out_proj_bias training key_padding_mask need_weights attn_mask"
@@ -70,7 +70,7 @@ def multi_head_attention(t: Translation, call: Call) -> None:
     if a.get("bias_k") is not None or a.get("add_zero_attn"):
         raise UntranslatableError("attention with extra keys")
     operands = [a["query"], a["key"], a["value"]]
-    args: dict[str, Any] = {"num_heads": a["num_heads"]}
+    args: dict[str, Any] = {"num_heads": a["num_heads"], "style": "torch"}
     if a.get("dropout_p") and a.get("training", True):
         args["dropout"] = a["dropout_p"]
     if a.get("in_proj_bias") is None:
@@ -81,13 +81,8 @@ def multi_head_attention(t: Translation, call: Call) -> None:
         args["mask"] = True
     if a.get("need_weights", True):
         args["kernel"] = "math"
-    first = {"dim0": 0, "dim1": 1}
-    unique = list(dict.fromkeys(r.index for r in operands))
-    batch_first = {i: t.step(call, "Transpose", first, [t.source(r)]) for i, r in
-                   ((r.index, r) for r in operands)} if len(t.shape(operands[0])) == 3 else {}  # fmt: skip
-    sources = [batch_first.get(r.index) or t.source(r) for r in operands]
+    if len(t.shape(operands[0])) != 2:  # noqa: PLR2004 - (length, features) has no batch
+        args["batch_first"] = False
+    unique = {ref.index for ref in operands}
     weights = [a["in_proj_weight"], a.get("in_proj_bias"), a["out_proj_weight"], a.get("out_proj_bias")]
-    source = t.emit(call, "MultiheadAttention", args, [], weights)
-    t.entries[-1].inputs = tuple(sources[:1] if len(unique) == 1 else sources)
-    if batch_first:
-        t.hold_one(call, 0, t.step(call, "Transpose", first, [source]))
+    t.emit(call, "MultiheadAttention", args, operands[:1] if len(unique) == 1 else operands, weights)

@@ -29,12 +29,7 @@ def batch_norm(t: Translation, call: Call) -> None:
     if dims is None:
         raise UntranslatableError("batch norm of this rank")
     if weight is not None and t.parameter(weight) is None:
-        source = t.step(call, f"BatchNorm{dims}d", args | {"affine": False}, [t.source(x)])
-        for kind, operand in (("Mul", weight), ("Add", bias)):
-            if operand is not None:
-                column = t.step(call, "Reshape", {"shape": [-1] + [1] * dims, "start_dim": 0}, [t.source(operand)])
-                source = t.step(call, kind, {}, [source, column])
-        t.hold(call, source)
+        t.emit(call, "FunctionalBatchNorm", {}, [x, weight] + ([bias] if bias is not None else []))
         return
     t.emit(call, f"BatchNorm{dims}d", args, [x], [weight, bias])
 

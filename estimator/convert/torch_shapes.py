@@ -249,6 +249,9 @@ def cat(t: Translation, call: Call) -> None:
     """One after another along a dimension."""
     dim = call.args[1] if len(call.args) > 1 else call.kwargs.get("dim", call.kwargs.get("axis", 0))
     operands = [r for r in _operands(call) if prod(t.shape(r))]
+    if len(operands) == 1:
+        t.emit(call, "Clone", {}, operands)  # PyTorch copies a single tensor too
+        return
     t.emit(call, "Concat", {"dim": dim} if dim != 1 else {}, operands)
 
 

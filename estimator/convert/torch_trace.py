@@ -95,6 +95,12 @@ def tensors_in(thing: object) -> Iterator[Torch]:
         yield thing
 
 
+# Functions whose result is like their first argument: on the meta device PyTorch runs them as long chains
+# of operations, which would take most of a trace's time.
+SAME_SHAPE = frozenset(
+    f"torch.nn.functional.{name}" for name in ("batch_norm", "layer_norm", "group_norm", "rms_norm", "gelu")
+)
+
 # Functions that take from a tensor only its shape, number format and place.
 _CONSTANT_MAKERS = frozenset(
     {"new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
@@ -203,7 +209,7 @@ class Recorder:
         indices = [self.value(t) for t in given]
         versions = [t._version for t in given]  # noqa: SLF001 - the only sign of a write in place
         packed_args, packed_kwargs = self._pack(tuple(args)), self._pack(dict(kwargs))
-        result = function(*args, **kwargs)
+        result = self.torch.empty_like(args[0]) if name in SAME_SHAPE and args else function(*args, **kwargs)
         ours = self.trace.values
         changed = [
             t for t, v in zip(given, versions, strict=True)
@@ -275,6 +281,26 @@ def _on_meta(thing: Any) -> Any:  # noqa: ANN401 - arguments of any call
     return thing
 
 
+@contextmanager
+def quick() -> Iterator[None]:
+    """Run modules on the meta device inside this context with the functions of SAME_SHAPE cut short."""
+    torch = import_torch()
+    short = {getattr(torch.nn.functional, name.rsplit(".", 1)[-1]) for name in SAME_SHAPE}
+
+    class Quick(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+        def __torch_function__(
+            self,
+            func: Callable[..., Any],
+            types: object,  # noqa: ARG002 - the protocol's signature
+            args: tuple[Any, ...] = (),
+            kwargs: Mapping[str, Any] | None = None,
+        ) -> object:
+            return torch.empty_like(args[0]) if func in short and args else func(*args, **(kwargs or {}))
+
+    with Quick():
+        yield
+
+
 def trace(module: Torch, inputs: tuple[Torch, ...], leaves: frozenset[str]) -> Trace:
     """Return the calls of ``module(*inputs)``; inputs and parameters must be on the meta device."""
     recorder = Recorder(module, leaves)
@@ -292,11 +318,17 @@ def trace(module: Torch, inputs: tuple[Torch, ...], leaves: frozenset[str]) -> T
 _FACTORIES = ("empty", "zeros", "ones", "randn", "rand", "full")
 
 
+_INITIALISERS = (
+    "normal_", "uniform_", "erfinv_", "mul_", "add_", "clamp_", "fill_", "zero_", "copy_",
+)  # fmt: skip
+
+
 @contextmanager
 def weightless() -> Iterator[None]:
     """Build modules inside this context without memory for weights: factories make meta tensors."""
     torch = import_torch()
     factories = frozenset(getattr(torch, name) for name in _FACTORIES)
+    skipped = frozenset(getattr(torch.Tensor, name) for name in _INITIALISERS)
 
     class Weightless(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         def __torch_function__(
@@ -309,6 +341,8 @@ def weightless() -> Iterator[None]:
             given = dict(kwargs or {})
             if func in factories and str(given.get("device") or "cpu") == "cpu":
                 given["device"] = "meta"
+            if func in skipped and args and args[0].device.type == "meta":
+                return args[0]  # values of weights are never looked at
             devices = {t.device.type for t in tensors_in((args, given))}
             if devices == {"meta", "cpu"} and not func.__name__.startswith("__"):
                 args, given = _on_meta(args), _on_meta(given)

@@ -168,6 +168,8 @@ class _Sizes:
         if self._at(odd) is not None and self._at(odd).entries == self.first.entries:  # type: ignore[union-attr]
             return self._with_parameter(self.first)  # nothing but the input changes
         for sizes in self._choices():
+            if self._at(2 * self.size) is None:
+                return None  # twice the size is a multiple of every window and patch
             others = [self._at(s) for s in sizes]
             try:
                 if all(others):
@@ -187,7 +189,6 @@ class _Sizes:
         return [
             (size * 2, size + size // 2, size + 37),
             (size * 2, size + 64, size + 32),
-            (size * 2, size * 3, size + size // 2),
             (size * 2, size * 3, size * 4),
         ]
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from estimator.layers.arguments import Dim
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional import arithmetic
+from estimator.layers.functional.attention import is_flash
 from estimator.layers.functional.movement import concat, select
-from estimator.layers.functional.pointwise import promote
+from estimator.layers.functional.pointwise import cast, promote
 from estimator.layers.functional.products import matmul
 from estimator.layers.shapes import axis, check_outputs
 from estimator.workload.build import traffic
@@ -125,6 +126,14 @@ class MatMul(Layer):
         return matmul(tape, a, b)
 
 
+def widened(tape: Tape, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return the inputs in the widest of their formats where autocast casts them before it copies."""
+    if not tape.policy.autocast:
+        return inputs
+    dtype = promote(*inputs)
+    return tuple(cast(tape, x, dtype) for x in inputs)
+
+
 @register("Concat", Example(((4, 8), (4, 6))))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concat(Layer):
@@ -147,6 +156,7 @@ class Concat(Layer):
             return first
         length = sum(x.shape[place] for x in inputs)
         shape = (*first.shape[:place], length, *first.shape[place + 1 :])
+        inputs = widened(tape, inputs)
         return concat(tape, inputs, shape, promote(*inputs), "cat")
 
 
@@ -165,6 +175,7 @@ class Stack(Layer):
                 raise LayerError(f"Stack: shapes {list(first.shape)} and {list(other.shape)} do not match")
         place = axis(self.dim, len(first.shape) + 1, "Stack")
         shape = (*first.shape[:place], len(inputs), *first.shape[place:])
+        inputs = widened(tape, inputs)
         return concat(tape, inputs, shape, promote(*inputs), "stack")
 
 
@@ -188,4 +199,13 @@ class Unbind(Layer):
                     elements=x.numel, flops_per_element=0,
                 )
             )  # fmt: skip
+            if x.strides is not None and is_flash(tape, None):
+                # Heads split by a permutation: the stacked gradients are brought back into the order of the
+                # projection. After batched products the copies into head order do so.
+                tape.emit(
+                    traffic(
+                        "contiguous_backward", Op.COPY, Phase.DGRAD, compute=x.dtype, read=x.bytes,
+                        written=x.bytes, elements=x.numel, flops_per_element=0,
+                    )
+                )  # fmt: skip
         return (part,) * x.shape[place]

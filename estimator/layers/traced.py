@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from estimator.layers.arguments import Dim, Offset, Positive, Size, Sizes
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional.movement import expand
+from estimator.layers.functional.norms import batch_norm
 from estimator.layers.functional.pointwise import cast, combined, each_element, operand_gradient, pointwise
 from estimator.layers.functional.products import conv
 from estimator.layers.shapes import axis, images, spread
@@ -87,6 +88,19 @@ class FunctionalConv3d(FunctionalConvolution):
     dims = 3
 
 
+@register("FunctionalBatchNorm", Example(((4, 8, 6, 6), (8,), (8,))))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionalBatchNorm(Layer):
+    """``(N, C, *), (C)[, (C)] -> same``: batch norm whose scale (and shift) are inputs."""
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Normalise."""
+        x, *weights = inputs
+        if len(x.shape) < 2 or any(w.shape != (x.shape[1],) for w in weights):  # noqa: PLR2004  (N, C)
+            raise LayerError(f"FunctionalBatchNorm: scale and shift do not fit {list(x.shape)}")
+        return batch_norm(tape, x, weights, channels=x.shape[1], batch_statistics=True)
+
+
 @register("Constant", Example((), {"shape": (6, 8)}))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant(Layer):
@@ -126,7 +140,7 @@ class Clone(Layer):
         out = tape.new(x.shape, x.dtype, requires_grad=x.requires_grad, strides=preserved(x.shape, x.strides))
         tape.emit(
             traffic(
-                "clone", Op.COPY, Phase.FORWARD, compute=x.dtype, read=x.bytes, written=x.bytes,
+                "clone", Op.ELEMENTWISE, Phase.FORWARD, compute=x.dtype, read=x.bytes, written=x.bytes,
                 elements=x.numel, flops_per_element=0,
             )
         )  # fmt: skip
