@@ -5,26 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.app.host import host_devices
+from estimator.app.probing import probe_mapping, with_probe
 from estimator.results.base import plain
 from estimator.results.detection import DetectedDevice, DetectionResult, HostSummary
 
 if TYPE_CHECKING:
     from estimator.detect.facts import HostFacts
     from estimator.hardware.device import Device
+    from estimator.measure.probes import CpuProbe
     from estimator.precision import DType
 
 
-def detection_result(facts: HostFacts) -> DetectionResult:
-    """Return what is in a host: the detector's facts, and each device with its derived peaks."""
+PROBE_HINT = "--probe"  # findings that a probe answers say so in their remedy
+
+
+def detection_result(facts: HostFacts, probe: CpuProbe | None = None) -> DetectionResult:
+    """Return what is in a host: the detector's facts, each device with its derived peaks, and findings.
+
+    With a probe, what was measured stands in place of what was specified.
+    """
     found = host_devices(facts)
+    devices = found.devices if probe is None else tuple(with_probe(d, probe) for d in found.devices)
+    findings = (*facts.findings, *(f for gpu in facts.gpus for f in gpu.findings), *found.findings)
+    if probe is not None:
+        findings = (*(f for f in findings if PROBE_HINT not in f.remedy), *probe.findings)
     return DetectionResult(
         host=HostSummary(
             cpu=plain(facts.cpu),
             memory=plain(facts.memory),
             gpus=tuple(plain(gpu) for gpu in facts.gpus),
-            devices=tuple(detected_device(device) for device in found.devices),
+            devices=tuple(detected_device(device) for device in devices),
+            probe=None if probe is None else probe_mapping(probe),
         ),
-        findings=(*facts.findings, *(f for gpu in facts.gpus for f in gpu.findings), *found.findings),
+        findings=findings,
     )
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from estimator.errors import InputError
 
 if TYPE_CHECKING:
     from estimator.detect.facts import HostFacts
 
+_LIVE = Path("/")
 
-def host_facts(root: Path | None) -> HostFacts:
-    """Return the facts of this machine, or of the recorded tree at ``root``."""
+
+def host_facts(root: Path | None, nvml: Path | None = None) -> HostFacts:
+    """Return the facts of this machine, or of the recorded tree or record at ``root``.
+
+    ``nvml`` is a file with recorded answers of an NVIDIA driver.
+    """
     from estimator.detect import detect_host
+    from estimator.detect.recording import load_nvml
 
-    if root is None:
-        return detect_host(root=Path("/"), environ=dict(os.environ))
-    if not root.is_dir():
-        raise InputError(
-            f"--root: {str(root)!r} is not a folder", hint="name a folder with proc/ and sys/ in it"
-        )
-    return detect_host(root=root, environ={})
+    return detect_host(root=root or _LIVE, nvml=load_nvml(nvml) if nvml else None)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import compare, detect, devices, evaluate, layers, networks, predict, sweep
+from estimator.cli import compare, detect, devices, doctor, evaluate, layers, networks, predict, sweep
 
 app = typer.Typer(
     name="estimator",
@@ -18,6 +18,7 @@ app = typer.Typer(
     help="How long will this neural network take to train on that hardware, and why?",
 )
 app.command("detect")(detect.detect)
+app.command("doctor")(doctor.doctor)
 app.command("layers")(layers.layers)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)

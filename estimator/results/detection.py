@@ -37,12 +37,16 @@ class DetectedDevice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSummary:
-    """``cpu``, ``memory`` and ``gpus`` hold the detector's facts; ``devices`` what can be predicted for."""
+    """``cpu``, ``memory`` and ``gpus`` hold the detector's facts; ``devices`` what can be predicted for.
+
+    ``probe`` holds rates measured here, where that was asked for.
+    """
 
     cpu: Mapping[str, Any]
     memory: Mapping[str, Any]
     gpus: tuple[Mapping[str, Any], ...]
     devices: tuple[DetectedDevice, ...]
+    probe: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ NETWORK = "inputs: {x: {shape: [8]}}\nlayers: [{type: Linear, out_features: 4}]\
         (("predict", "resnet50", "-d", "t4", "-o", "answer.xyz"), "format"),
         (("layers", "missing.yaml"), "there is no file"),
         (("layers", "."), "unknown network"),
-        (("detect", "--root", "nowhere"), "is not a folder"),
+        (("detect", "--root", "nowhere"), "no directory or host record"),
         (("devices", "show", "voodoo2"), "unknown device"),
         (("devices", "list", "--sort", "beauty"), "one of name"),
         (("predictt",), "No such command"),

@@ -23,6 +23,7 @@ def detection_screen(result: DetectionResult) -> Screen:
         Facts(title="CPU", pairs=_cpu(host.cpu, host.memory)),
         *(Facts(title=f"GPU {gpu.get('index')}", pairs=_gpu(gpu)) for gpu in host.gpus),
         devices_table(host.devices, title="dense peaks and bandwidth"),
+        *((_probe_table(host.probe),) if host.probe else ()),
         *_findings(result),
         Paragraph("next: estimator compare resnet50 cpu gtx-1080-ti rtx-4090", "next"),
     )
@@ -127,6 +128,29 @@ def devices_table(devices: Sequence[DetectedDevice], *, title: str) -> Table:
             for d in devices
         ),
     )
+
+
+def _probe_table(probe: Mapping[str, Any]) -> Table:
+    """Return a row a rate: the best of the repetitions, and the middle where other work disturbed it."""
+    return Table(
+        name="probe",
+        title=f"measured here, in {probe['took_s']:.1f} s",
+        columns=(Column("what", "left"), Column("best"), Column("middle"), Column("", "left")),
+        rows=tuple(
+            (
+                name.replace("_bytes_per_s", "").replace("_flop_per_s", " products").replace("_", " "),
+                _rate(name, rate["high"]),
+                _rate(name, rate["low"]),
+                "disturbed" if rate["noisy"] else "",
+            )
+            for name, rate in probe["rates"].items()
+        ),
+    )
+
+
+def _rate(name: str, value: float) -> str:
+    unit = "Hz" if "clock" in name else "B/s" if "bytes" in name else "FLOP/s"
+    return format_si(value, unit)
 
 
 def _peak(device: DetectedDevice, name: str) -> str:
