@@ -36,7 +36,7 @@ _ADL = _ZEN4 | {"avx512_fp16"}
 _FOG = "https://stackoverflow.com/questions/15655835"
 _VPU = "https://github.com/jeffhammond/vpu-count"
 _ARCHSPEC = "https://github.com/archspec/archspec"
-_CAB = "https://github.com/chipsandcheese (microarchitecture articles)"
+_HOT_CHIPS = "Hot Chips 2024 presentation of the core"
 _ARM = "Arm software optimization guide of the core"
 
 
@@ -191,7 +191,7 @@ _ALL = (
     _zen("zen3", "Zen 3", 256, _AVX2),
     _zen("zen4", "Zen 4", 256, _ZEN4, _ARCHSPEC + " (zen4)"),
     _zen("zen5", "Zen 5", 512, _ZEN4, _ARCHSPEC + " (zen5)"),
-    _zen("zen5-mobile", "Zen 5 (mobile)", 256, _ZEN4, _CAB),
+    _zen("zen5-mobile", "Zen 5 (mobile)", 256, _ZEN4, _HOT_CHIPS),
     Microarchitecture(
         id="zen6", name="Zen 6", vendor="AMD", isa=_ADL, source=_ARCHSPEC + " (zen6)"
     ),
@@ -229,7 +229,7 @@ _ALL = (
     _arm("denver2", "Denver 2", None, vendor="NVIDIA"),
     _arm("carmel", "Carmel", None, vendor="NVIDIA"),
     _arm("olympus", "Olympus", None, vendor="NVIDIA"),
-    _arm("oryon", "Oryon", 4, vendor="Qualcomm", source=_CAB),
+    _arm("oryon", "Oryon", 4, vendor="Qualcomm", source=_HOT_CHIPS),
     _arm("kryo", "Kryo", None, vendor="Qualcomm"),
     _apple("apple-m1", "Firestorm (M1)", 4),
     _apple("apple-m2", "Avalanche (M2)", 4),
