@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from estimator import __version__
-from estimator.cli import compare, detect, devices, doctor, evaluate, layers, networks, predict, sweep
+from estimator.cli import (
+    compare,
+    detect,
+    devices,
+    doctor,
+    evaluate,
+    layers,
+    memory,
+    networks,
+    plot,
+    predict,
+    scale,
+    sweep,
+)
 
 app = typer.Typer(
     name="estimator",
@@ -23,7 +36,10 @@ app.command("layers")(layers.layers)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
+app.command("scale")(scale.scale)
+app.command("memory")(memory.memory)
 app.command("evaluate")(evaluate.evaluate)
+app.add_typer(plot.app, name="plot")
 app.add_typer(devices.app, name="devices")
 app.add_typer(networks.app, name="networks")
 

@@ -22,6 +22,9 @@ _ASCII = str.maketrans(
         "→": "->", "×": "x", "—": "-", "–": "-", "µ": "u", "≥": ">=", "≤": "<=", "…": "...", "±": "+/-",  # noqa: RUF001
         "✓": "yes", "✗": "no", "·": "*", "━": "-", "─": "-", "│": "|", "≈": "~", "█": "#", "°": " deg",
         "²": "2", "³": "3", "“": '"', "”": '"', "’": "'",  # noqa: RUF001
+        "┌": "+", "┐": "+", "└": "+", "┘": "+", "├": "+", "┤": "+", "┬": "+", "┴": "+", "┼": "+",
+        "▒": "=", "░": ":",
+        **dict.fromkeys(map(chr, range(0x2801, 0x2900)), "."),  # braille, which plots draw lines with
     }
 )  # fmt: skip
 
@@ -44,11 +47,11 @@ def emit(
     save(output, by_suffix.render(result, screen, Medium()))
 
 
-def save(path: Path, text: str) -> None:
+def save(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: to a temporary name beside it, then renamed."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -1,9 +1,12 @@
-"""What a screen is made of: lines of text, tables and lists of facts, before any format."""
+"""What a screen is made of: lines of text, tables, lists of facts and plots, before any format."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from estimator.report.plots.figure import Figure
 
 Align: TypeAlias = Literal["left", "right"]
 
@@ -24,13 +27,18 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of text under headings; ``name`` is what CSV and Markdown call it, ``emphasis`` marks rows."""
+    """Rows of text under headings; ``name`` is what CSV and Markdown call it, ``emphasis`` marks rows.
+
+    ``keys`` (same shape as ``rows``) is what a page sorts cells by: numbers in base units, None for a cell
+    without a value, or text. Without them cells are sorted by their text.
+    """
 
     name: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
     emphasis: frozenset[int] = field(default_factory=frozenset)
+    keys: tuple[tuple[float | str | None, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +64,19 @@ class Facts:
     pairs: tuple[tuple[str, str], ...]
 
 
-Block: TypeAlias = Answer | Paragraph | Table | Facts
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The title of a section of a longer answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A plot; formats of text alone leave it out: what it shows stands in a table beside it."""
+
+    figure: Figure
+
+
+Block: TypeAlias = Answer | Paragraph | Table | Facts | Heading | Drawing
 Screen: TypeAlias = tuple[Block, ...]

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from estimator.report.blocks import Answer, Facts, Paragraph, Table
+from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph, Table
 
 if TYPE_CHECKING:
     from estimator.report.blocks import Screen
@@ -23,6 +23,10 @@ def render_markdown(screen: Screen) -> str:
                 parts.append(_escape(text))
             case Table():
                 parts.append(_markdown_table(block))
+            case Heading(text):
+                parts.append(f"## {_escape(text)}")
+            case Drawing():
+                continue
             case Facts():
                 lines = [f"* {_escape(label)}: {_escape(value)}" for label, value in block.pairs]
                 parts.append("\n".join([f"### {block.title}", "", *lines] if block.title else lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from estimator.report.blocks import Answer, Facts, Paragraph, Table
+from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph, Table
 
 if TYPE_CHECKING:
     from estimator.report.blocks import Screen
@@ -19,6 +19,10 @@ def render_plain(screen: Screen) -> str:
                 parts.append(text)
             case Table():
                 parts.append(_table(block))
+            case Heading(text):
+                parts.append(f"\n{text}\n{'=' * len(text)}")
+            case Drawing():
+                continue
             case Facts():
                 width = max((len(label) for label, _ in block.pairs), default=0)
                 lines = [f"  {label:<{width}}  {value}" for label, value in block.pairs]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from estimator.report.blocks import Answer, Facts, Paragraph, Table
+from estimator.errors import MissingPackageError
+from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from estimator.report.blocks import Block, Screen
+    from estimator.report.plots.figure import Figure
 
 _WIDE = 10_000  # for pipes: as wide as the widest row, nothing is wrapped
 _GAP = 3  # between columns, as rich draws them
@@ -46,6 +48,10 @@ def render_table(screen: Screen, *, width: int | None, colour: bool) -> str:
                 console.print(text, style=_STYLES[kind])
             case Table():
                 _print_table(console, block)
+            case Heading(text):
+                console.print(f"\n{text}", style="bold underline")
+            case Drawing(figure):
+                _print_drawing(console, figure, width=width, colour=colour)
             case Facts():
                 _print_facts(console, block)
         before = block
@@ -105,6 +111,22 @@ def _print_cards(console: Console, block: Table) -> None:
         for column, cell in zip(others, row[1:], strict=True):
             if cell:
                 console.print(f"  {column.heading}: {cell}", overflow="fold")
+
+
+def _print_drawing(console: Console, figure: Figure, *, width: int | None, colour: bool) -> None:
+    """Print a plot, or what it needs: the table beside it has the figures."""
+    from rich.text import Text
+
+    from estimator.report.plots.terminal import draw_in_terminal
+
+    console.print()
+    try:
+        drawn = draw_in_terminal(figure, width=width, colour=colour)
+    except MissingPackageError as error:
+        console.print(str(error), style="dim")
+        return
+    for line in drawn.splitlines():
+        console.print(Text.from_ansi(line), no_wrap=True, crop=False)
 
 
 def _print_facts(console: Console, block: Facts) -> None:

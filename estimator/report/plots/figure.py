@@ -26,11 +26,15 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis. A ``NAME`` axis has ``names`` at 0, 1, 2, … (drawn from the top, or the left)."""
+    """One axis; ``binary`` puts the ticks of a logarithmic one at powers of two.
+
+    A ``NAME`` axis has ``names`` at 0, 1, 2, …, drawn from the top.
+    """
 
     label: str
     quantity: Quantity
     log: bool = False
+    binary: bool = False
     names: tuple[str, ...] = ()
     currency: str = ""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _FEWEST_DECADES = 2  # fewer on a logarithmic axis get ticks at 2 and 5, too
 _MOST_DECADES = 8
+_MOST_POWERS = 12
 _WANTED_TICKS = 6
 _WEEK_S = 7 * DAY_S
 # Round times beyond a second, where decades are not what people count in.
@@ -61,6 +62,9 @@ def _logarithmic(axis: Axis, low: float, high: float) -> Scale:
 
 
 def _log_candidates(axis: Axis, low: float, high: float) -> Sequence[float]:
+    if axis.binary:
+        first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+        return [2.0**power for power in range(first, last + 1, 1 + (last - first) // _MOST_POWERS)]
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     decades = math.log10(high / low)
     steps = (

@@ -34,7 +34,7 @@ def batch_figure(result: SweepResult) -> Figure:
         name="batch",
         title=f"Throughput by batch: {network}",
         summary=_summary(result),
-        x=Axis(label="batch of a device, samples", quantity=Quantity.COUNT, log=True),
+        x=Axis(label="batch of a device, samples", quantity=Quantity.COUNT, log=True, binary=True),
         y=Axis(label="samples/s", quantity=Quantity.COUNT),
         series=tuple(s for s in series if s.marks),
     )
@@ -115,7 +115,7 @@ def scale_figure(result: ScaleResult) -> Figure:
         name="scale",
         title=f"Speed-up by devices: {result.inputs.get('network', 'the network')} on {result.device}",
         summary=f"Speed-up over {counts[0]} of {result.device} as devices are added, beside the ideal.",
-        x=Axis(label="devices", quantity=Quantity.COUNT, log=True),
-        y=Axis(label="speed-up", quantity=Quantity.COUNT, log=True),
+        x=Axis(label="devices", quantity=Quantity.COUNT, log=True, binary=True),
+        y=Axis(label="speed-up", quantity=Quantity.COUNT, log=True, binary=True),
         series=(Series(name="ideal", kind="line", dash="solid", tone=0, marks=ideal), *series),
     )
