@@ -235,7 +235,7 @@ def _result(job: _Job, axes: Sequence[Axis]) -> SweepResult:
             **job.request.inputs(),
             "network": network.name,
             "network_file": job.request.network,
-            "device": [named.system.device.id for named in job.systems.values()],
+            "device": list(job.systems),
         },
         axes={axis.name: list(axis.values) for axis in axes},
         points=rows,

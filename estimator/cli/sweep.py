@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,10 +14,8 @@ from estimator.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from estimator.app.axes import Axis
-    from estimator.app.request import Request
     from estimator.app.systems import NamedSystem
 
 Batch = Annotated[
@@ -74,6 +71,7 @@ def sweep(
     from estimator.app.source import open_source
     from estimator.app.sweep import sweep as swept
     from estimator.catalog.calibration import load_calibration
+    from estimator.cli.machines import machines
     from estimator.cli.output import emit
     from estimator.report.screens.sweep import sweep_screen
 
@@ -86,7 +84,7 @@ def sweep(
     axes += _parameters(set_ or [])
     axes += [parse_axis(name, text, numbers=True) for name, text in numbers.items() if text is not None]
     request = recipe.request()
-    systems = _systems(request, device or [], root)
+    systems = machines(request, device or [], root, first=True)
     if len(systems) > 1:
         axes.insert(0, _axis("device", systems))
     if not axes:
@@ -122,14 +120,3 @@ def _axis(name: str, systems: Mapping[str, NamedSystem]) -> Axis:
     from estimator.app.axes import Axis
 
     return Axis(name=name, values=tuple(systems))
-
-
-def _systems(request: Request, specs: list[str], root: Path | None) -> dict[str, NamedSystem]:
-    """Return the systems by the name they were given; of this machine the GPU if it has one."""
-    from estimator.cli.answer import systems_for
-
-    plain = replace(request, devices=None)
-    if specs:
-        return {spec: systems_for(plain, [spec], root)[0] for spec in specs}
-    here = systems_for(plain, [], root)[-1]
-    return {here.system.device.id: here}

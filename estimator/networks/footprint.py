@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from estimator.networks.training import Training
     from estimator.workload.workload import LayerWork
 
-_BLOCK = re.compile(r"^(.*?\.?\d+)(\.|$)")
+_BLOCK = re.compile(r"^((?:.*?\.)?\d+)(\.|$)")
 
 
 class _LoweredCall(Protocol):

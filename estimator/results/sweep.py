@@ -56,11 +56,13 @@ class ScalePoint:
     """One number of devices: ``efficiency`` is the speed-up over the fewest, per device added.
 
     ``weak`` keeps the batch of a device, ``strong`` the global batch; ``exchange_s`` is what the collectives
-    take by themselves, ``exposed_s`` what of it (and of waiting for the slowest) the step shows.
+    take by themselves, ``exposed_s`` what of it (and of waiting for the slowest) the step shows. ``link``
+    joins the devices of a node, ``between`` the nodes.
     """
 
     kind: str
-    link: str
+    link: str | None
+    between: str | None
     devices: int
     nodes: int
     batch: int

@@ -104,8 +104,8 @@ def _table(result: SweepResult, shown: Sequence[int]) -> Table:
     swept = tuple(result.axes)
     columns = (
         *(Column(name.removeprefix("set "), "right" if _numeric(result, name) else "left") for name in swept),
-        Column("a step"), Column("range", optional=True), Column("samples/s"),
-        Column("memory"), Column("", "left"),
+        Column("samples/s"), Column("note", "left"), Column("memory", optional=True),
+        Column("a step", optional=True), Column("range", optional=True),
     )  # fmt: skip
     return Table(
         name="points",
@@ -126,17 +126,17 @@ def _row(point: SweepPoint, swept: Sequence[str], *, best: bool) -> tuple[str, .
             ("best", best),
             ("knee", point.knee),
             ("wall", point.wall),
-            ("does not fit", point.fits is False),
+            ("too large", point.fits is False),
         )
         if holds
     ]
     return (
         *(str(point.settings.get(name, NOTHING)) for name in swept),
+        format_si(point.samples_per_s),
+        ", ".join(marks),
+        format_bytes(point.memory_bytes),
         format_seconds(point.step_s),
         f"{format_seconds(point.low_s)} to {format_seconds(point.high_s)}",
-        format_si(point.samples_per_s),
-        format_bytes(point.memory_bytes),
-        ", ".join(marks),
     )
 
 
@@ -149,4 +149,6 @@ def _next(result: SweepResult, best: SweepPoint | None) -> str:
         f" --set {name.removeprefix('set ')}={value}" if name.startswith("set ") else f" --{name} {value}"
         for name, value in said.items()
     )
-    return f"next: estimator predict {network} --device {best.device} --batch {best.batch}{flags}"
+    device = str(best.settings.get("device", result.inputs["device"][0]))
+    device = f'"{device}"' if " " in device else device
+    return f"next: estimator predict {network} --device {device} --batch {best.batch}{flags}"
