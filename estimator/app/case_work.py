@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -18,7 +19,8 @@ from estimator.predict.table import build_pair, build_table
 from estimator.software import FOREACH_SINCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from estimator.calibrate.case import Case
     from estimator.calibrate.row_aliases import NetworkRef
@@ -29,9 +31,15 @@ if TYPE_CHECKING:
     from estimator.software import Software
     from estimator.workload.workload import Workload
 
+    _Task: TypeAlias = "tuple[Recipe, tuple[int, ...], OpenNetwork]"
+
 
 # The years from which frameworks launch other kernels: all that the layers and optimizers ask for.
 KERNEL_ERAS = (FIRST_FLASH_ERA, FOREACH_SINCE, RESAMPLING_IN_FP32_ERA, FUSED_RMS_NORM_ERA)
+
+
+_FEWEST_FOR_PROCESSES = 200
+_CHUNK = 16
 
 
 class OpenNetwork(Protocol):
@@ -99,9 +107,10 @@ def kernel_era(year: int) -> int:
 class Works:
     """Keeps what was lowered: kernel tables by recipe and batch, and whole workloads where one is needed."""
 
-    def __init__(self, open_network: OpenNetwork) -> None:
-        """Remember how networks open."""
+    def __init__(self, open_network: OpenNetwork, processes: int = 1) -> None:
+        """Remember how networks open, and how many processes may lower them."""
         self._open = open_network
+        self._processes = processes
         self._works: dict[Recipe, dict[int, Work]] = {}
         self._refused: dict[Recipe, EstimatorError] = {}
         self._workloads: dict[tuple[Recipe, int], Workload] = {}
@@ -112,13 +121,20 @@ class Works:
         for recipe, batch in wanted:
             if recipe not in self._refused and batch not in self._works.get(recipe, {}):
                 batches.setdefault(recipe, set()).add(batch)
-        for recipe, missing in batches.items():
-            try:
-                found = _lowered(recipe, sorted(missing), self._network(recipe))
-            except EstimatorError as error:
-                self._refused[recipe] = error
+        tasks = [(recipe, tuple(sorted(missing)), self._open) for recipe, missing in batches.items()]
+        for (recipe, _, _), found in zip(tasks, self._run(tasks), strict=True):
+            if isinstance(found, EstimatorError):
+                self._refused[recipe] = found
             else:
                 self._works.setdefault(recipe, {}).update(found)
+
+    def _run(self, tasks: Sequence[_Task]) -> Iterator[dict[int, Work] | EstimatorError]:
+        """Lower all tasks, in their order; many are shared out over processes."""
+        if self._processes == 1 or len(tasks) < _FEWEST_FOR_PROCESSES:
+            yield from map(_attempt, tasks)
+            return
+        with ProcessPoolExecutor(self._processes) as pool:
+            yield from pool.map(_attempt, tasks, chunksize=_CHUNK)
 
     def work(self, recipe: Recipe, batch: int) -> Work:
         """Return the kernels of a recipe at one batch; raises EstimatorError when there are none."""
@@ -136,6 +152,15 @@ class Works:
 
     def _network(self, recipe: Recipe) -> Network:
         return self._open(recipe.network.name, dict(recipe.network.params))
+
+
+def _attempt(task: _Task) -> dict[int, Work] | EstimatorError:
+    """Lower one task; an error is its result, so that it crosses the border between processes."""
+    recipe, batches, open_network = task
+    try:
+        return _lowered(recipe, batches, open_network(recipe.network.name, dict(recipe.network.params)))
+    except EstimatorError as error:
+        return EstimatorError(str(error).splitlines()[0])
 
 
 def _lowered(recipe: Recipe, batches: Sequence[int], network: Network) -> dict[int, Work]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -61,6 +62,5 @@ class ShippedPredictor:
 def shipped_predictor() -> ShippedPredictor:
     """Return the predictor with what ships: aliases, zoo, devices and calibration."""
     tables = read_alias_tables(bundled_root() / ALIASES)
-    return ShippedPredictor(
-        tables=tables, predict=CasePredictor(tables, Works(open_network), load_calibration())
-    )
+    works = Works(open_network, processes=os.cpu_count() or 1)
+    return ShippedPredictor(tables=tables, predict=CasePredictor(tables, works, load_calibration()))
