@@ -77,7 +77,7 @@ def cross_validate(problem: Problem, by: str) -> list[Residual]:
                 group=names[i],
                 error=float(fitted.residuals[i]),
             )
-            for i in np.flatnonzero(held)
+            for i in np.flatnonzero(held).tolist()
         ]
     return found
 

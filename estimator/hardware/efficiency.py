@@ -64,11 +64,18 @@ class GpuEfficiency:
     ``launch_s`` is what a kernel costs on the device beside its work; ``cache_gain`` how much faster
     traffic runs that fits the last-level cache; ``scalar_flop_per_s`` the rate of one lane, for work that
     cannot be spread.
+
+    Two limits of every unit, known from its architecture: to draw x bytes a clock it must keep so many
+    requests in flight, so bandwidth is attained as ``1 / (1 + x / flight_bytes_per_clock)``; and the faster
+    its matrix units are, the harder they are to feed from its own memory: ``(rate / 1024 bytes)^-feed``.
+    Both are 1 at the V100's figures; 0 turns one off.
     """
 
     regimes: Mapping[str, Regime]
     launch_s: float
     cache_gain: float = 0.0
+    flight_bytes_per_clock: float = 0.0
+    feed: float = 0.0
     scalar_flop_per_s: float = 3e9
     power_classes: tuple[PowerClass, ...] = ()
 

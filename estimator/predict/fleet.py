@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _HALF = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
 _NO_SCALE = Scale()
+_V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
+_V100_FEED_BYTES = 1024.0  # 512 fp16 multiply-adds a clock
 _FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
@@ -152,7 +154,9 @@ class Fleet:
         compute = float(np.prod([path.scale(s) * s.kinds.get(stem, 1.0) for s in scales])) / time
         memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
         compute *= sustained_share(device, self.calibration)
-        bandwidth = bandwidth_of(device)
+        if path.name == "matrix":
+            compute *= feed_share(device, category.dtype, self.calibration.gpu.feed)
+        bandwidth = bandwidth_of(device) * flight_share(device, self.calibration.gpu.flight_bytes_per_clock)
         fast = self._winograd(category, path)
         return (
             path.peak * regime.compute * compute,
@@ -196,6 +200,20 @@ def sustained_share(device: Device, calibration: Calibration) -> float:
         if device.power_limit_w is not None and device.power_limit_w <= power.limit_w:
             return power.compute
     return 1.0
+
+
+def flight_share(device: Device, flight_bytes_per_clock: float) -> float:
+    """Return the bandwidth a device's units reach with the requests they keep in flight, V100 = 1."""
+    if flight_bytes_per_clock <= 0:
+        return 1.0
+    each = bandwidth_of(device) / (device.units * device.clock_hz)
+    return (1.0 + _V100_BYTES_PER_CLOCK / flight_bytes_per_clock) / (1.0 + each / flight_bytes_per_clock)
+
+
+def feed_share(device: Device, dtype: DType, feed: float) -> float:
+    """Return how well the matrix units of a device are fed, V100 = 1."""
+    rate = device.peaks.matrix[dtype] / (2 * device.units * device.clock_hz)
+    return float((rate * dtype.itemsize / _V100_FEED_BYTES) ** -feed)
 
 
 def regime_key(regimes: Mapping[str, Regime], category: Category, path: str, layout: Layout) -> str:
