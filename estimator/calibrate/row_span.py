@@ -75,6 +75,8 @@ def span_of(row: MeasuredRow, total_batch: float, seq: int | None, tables: Alias
     if row.mode in STEP_MODES:
         found = _STEP_TOTAL.search(row.notes)
         return Span(steps=float(found[1]) if found else 1.0)
+    if "image size/batch size change during training" in row.notes:
+        raise UncoveredError("image size changes during the run")
     samples = _run_samples(row, total_batch, seq, tables)
     return Span(steps=max(1.0, samples / total_batch), validation_samples=_validation(row))
 
