@@ -109,7 +109,9 @@ Deadline: TypeAlias = Annotated[
 ]
 FormatName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--format", "-f", envvar="ESTIMATOR_FORMAT", help="table, plain, json, csv or markdown"),
+    typer.Option(
+        "--format", "-f", envvar="ESTIMATOR_FORMAT", help="table, plain, json, csv, markdown or html"
+    ),
 ]
 Output: TypeAlias = Annotated[
     Path | None,

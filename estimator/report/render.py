@@ -10,6 +10,7 @@ from estimator.registry import Registry
 from estimator.report.formats.markup import render_csv, render_markdown
 from estimator.report.formats.plain import render_plain
 from estimator.report.formats.terminal import render_table
+from estimator.report.html.page import render_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,7 @@ for _format in (
     Format("json", (".json",), _json),
     Format("csv", (".csv",), lambda _result, screen, _medium: render_csv(screen())),
     Format("markdown", (".md", ".markdown"), lambda _result, screen, _medium: render_markdown(screen())),
+    Format("html", (".html", ".htm"), lambda _result, screen, _medium: render_html(screen())),
 ):
     FORMATS.add(_format.name, _format)
 

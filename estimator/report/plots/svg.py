@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.report.plots.figure import Quantity
@@ -14,10 +15,25 @@ if TYPE_CHECKING:
     from estimator.report.plots.figure import Dash, Figure, Mark, Marker, Series
     from estimator.report.plots.scale import Scale
 
-_WIDTH, _HEIGHT, _ROW = 720.0, 400.0, 22.0
-_TOP, _RIGHT, _BOTTOM, _LEFT = 10.0, 16.0, 52.0, 66.0
+_ROW = 22.0
+_TOP, _RIGHT, _BOTTOM = 10.0, 16.0, 52.0
 _CHARACTER = 6.3  # of the 11-pixel font, on average
-_WIDEST_NAMES = 230.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The room a drawing has, in pixels; ``names`` is the most that names on an axis may take of it."""
+
+    name: str
+    width: float
+    height: float
+    left: float
+    names: float
+    tick_room: float
+
+
+WIDE = Layout(name="wide", width=720.0, height=400.0, left=66.0, names=230.0, tick_room=52.0)
+NARROW = Layout(name="narrow", width=360.0, height=300.0, left=58.0, names=132.0, tick_room=48.0)
 _DASHES: dict[Dash, str] = {"solid": "", "dashed": "7 4", "dotted": "1.5 4", "dashdot": "8 4 1.5 4"}
 _SHAPES: dict[Marker, str] = {
     "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
@@ -32,14 +48,16 @@ _SHAPES: dict[Marker, str] = {
 class _Frame:
     """The drawing area: where values of a figure stand in it, in pixels."""
 
-    def __init__(self, figure: Figure) -> None:
+    def __init__(self, figure: Figure, layout: Layout) -> None:
         self.by_name = figure.y.quantity is Quantity.NAME
         names = figure.y.names
         longest = max((len(name) for name in names), default=0) if self.by_name else 0
-        self.left = min(_WIDEST_NAMES, 14 + _CHARACTER * longest) if self.by_name else _LEFT
-        inner = _ROW * len(names) + 8 if self.by_name else _HEIGHT - _TOP - _BOTTOM
-        self.right, self.top, self.bottom = _WIDTH - _RIGHT, _TOP, _TOP + inner
+        self.characters = int((layout.names - 14) / _CHARACTER)
+        self.left = min(layout.names, 14 + _CHARACTER * longest) if self.by_name else layout.left
+        inner = _ROW * len(names) + 8 if self.by_name else layout.height - _TOP - _BOTTOM
+        self.right, self.top, self.bottom = layout.width - _RIGHT, _TOP, _TOP + inner
         self.height = self.bottom + _BOTTOM
+        self.tick_room = layout.tick_room
         self.x_scale: Scale = scale_of(figure, "x")
         self.y_scale: Scale = scale_of(figure, "y")
 
@@ -53,9 +71,9 @@ class _Frame:
         return self.top + (up if self.by_name else 1 - up) * (self.bottom - self.top)
 
 
-def figure_svg(figure: Figure) -> str:
+def figure_svg(figure: Figure, layout: Layout = WIDE) -> str:
     """Return a figure as an ``<svg>`` element; every text that came from outside is escaped."""
-    frame = _Frame(figure)
+    frame = _Frame(figure, layout)
     clip = f"clip-{_e(figure.name)}"
     label = _e(f"{figure.title}. {figure.summary}")
     box = (
@@ -63,7 +81,8 @@ def figure_svg(figure: Figure) -> str:
         f'height="{frame.bottom - frame.top + 12:.1f}"'
     )
     opening = (
-        f'<svg class="plot" id="plot-{_e(figure.name)}" viewBox="0 0 {_WIDTH:g} {frame.height:g}" '
+        f'<svg class="plot {layout.name}" id="plot-{_e(figure.name)}" '
+        f'viewBox="0 0 {layout.width:g} {frame.height:g}" '
         f'role="img" aria-label="{label}"><clipPath id="{clip}"><rect {box}/></clipPath>'
     )
     marks = "".join(part for series in figure.series for part in _series(series, frame))
@@ -77,7 +96,7 @@ def legend_svg(series: Series) -> str:
     if series.kind == "bars":
         body = '<rect class="bar" x="4" y="3" width="22" height="10"/>'
     if series.kind == "line":
-        body = f'<path class="line" d="M1 8H29"{_dash(series)}/>'
+        body = f'<path class="curve" d="M1 8H29"{_dash(series)}/>'
     if series.kind == "points" or series.with_markers:
         body += (
             f'<path class="sign {series.marker}" transform="translate(15 8)" d="{_SHAPES[series.marker]}"/>'
@@ -86,15 +105,20 @@ def legend_svg(series: Series) -> str:
 
 
 def _axes(figure: Figure, frame: _Frame) -> Iterator[str]:
+    last = float("-inf")
     for value, text in frame.x_scale.ticks:
         x = frame.x(value)
         yield f'<path class="grid" d="M{x:.1f} {frame.top:.1f}V{frame.bottom:.1f}"/>'
+        if x - last < frame.tick_room:
+            continue
+        last = x
         yield _text(text, x, frame.bottom + 17, "middle")
     for value, text in frame.y_scale.ticks:
         y = frame.y(value)
         if not frame.by_name:
             yield f'<path class="grid" d="M{frame.left:.1f} {y:.1f}H{frame.right:.1f}"/>'
-        yield _text(text, frame.left - 7, y + 4, "end")
+        short = text if len(text) <= frame.characters else f"…{text[1 - frame.characters :]}"
+        yield _text(short, frame.left - 7, y + 4, "end")
     middle_x, middle_y = (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2
     yield _text(figure.x.label, middle_x, frame.bottom + 38, "middle", "axis-label")
     if not frame.by_name:
@@ -109,7 +133,7 @@ def _series(series: Series, frame: _Frame) -> Iterator[str]:
     kind = f"bars {series.fill}" if series.kind == "bars" else series.kind
     yield f'<g class="series {kind} t{series.tone}">'
     if series.kind == "line" and series.marks:
-        yield f'<path class="line" d="{_path(series.marks, frame)}"{_dash(series)}/>'
+        yield f'<path class="curve" d="{_path(series.marks, frame)}"{_dash(series)}/>'
     for mark in series.marks:
         yield from _bar(mark, frame) if series.kind == "bars" else _point(series, mark, frame)
     yield "</g>"

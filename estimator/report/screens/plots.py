@@ -61,9 +61,9 @@ def devices_plot_screen(result: PredictionResult) -> Screen:
     return (*_head(figure), table, *warnings, _next(f"compare {network}"))
 
 
-def batch_screen(result: SweepResult, *, most: int | None = ROWS_SHOWN) -> Screen:
+def batch_screen(result: SweepResult) -> Screen:
     """Return throughput by batch above the screen of the sweep."""
-    answer, *rest = sweep_screen(result, most=most)
+    answer, *rest = sweep_screen(result, most=None)
     return (answer, Drawing(batch_figure(result)), *rest)
 
 

@@ -71,7 +71,8 @@ def _why(result: ScaleResult) -> str:
     return (
         f"each step exchanges {format_bytes(result.gradient_bytes)} of gradients in "
         f"{format_seconds(most.exchange_s)} over {most.between or most.link}; "
-        f"{format_seconds(most.exposed_s)} ({percent(most.exposed_s, most.step_s)} of the step) stays visible{tail}"
+        f"{format_seconds(most.exposed_s)} ({percent(most.exposed_s, most.step_s)} of the step) "
+        f"stays visible{tail}"
     )
 
 
