@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from estimator.document import Node
 
 KEY = "base"
+DEEPEST = 4  # a base may have a base; more than a few make a file hard to follow, and a circle never ends
 _OWN = ("name", "format")  # of the file itself, never the base's
 _JOINED = ("params", "blocks")  # joined name by name; any other section replaces the base's
 
 
-def with_base(document: Node, find: Callable[[str], Node]) -> Node:
+def with_base(document: Node, find: Callable[[str], Node], depth: int = 0) -> Node:
     """Return ``document`` without its ``base:`` and with what is missing from the network it names.
 
-    ``find`` gives the document of a network of the zoo. Raises InputError where the base cannot be one.
+    ``find`` gives the document of a network of the zoo; that may have a base again. Raises InputError where
+    the base cannot be one.
     """
     if not isinstance(document, MapNode) or (name := document.get(KEY)) is None:
         return document
@@ -30,10 +32,11 @@ def with_base(document: Node, find: Callable[[str], Node]) -> Node:
         base = find(name.value)
     except InputError as error:
         raise InputError(error.message, at=name.at, hint=error.hint) from None
-    if not isinstance(base, MapNode) or base.get("layers") is None or base.get(KEY) is not None:
-        raise InputError(
-            f"{name.value!r} cannot be a base", at=name.at, hint="name a network that has layers of its own"
-        )
+    if depth == DEEPEST:
+        raise InputError(f"more than {DEEPEST} networks build on each other", at=name.at)
+    base = with_base(base, find, depth + 1)
+    if not isinstance(base, MapNode):
+        raise InputError(f"{name.value!r} is no network", at=name.at)
     _check_params(document, base, name.value)
     own = {str(key.value): (key, node) for key, node in document.entries if key.value != KEY}
     inherited = {str(key.value): (key, node) for key, node in base.entries if key.value not in _OWN}

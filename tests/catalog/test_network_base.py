@@ -53,6 +53,15 @@ def test_sections_are_replaced(write: Path) -> None:
     assert len(load_network("other").nodes) == 1
 
 
+def test_a_base_may_have_a_base(write: Path) -> None:
+    (write / "one.yaml").write_text("base: plain\nparams: {d: 16}\n", "utf-8")
+    (write / "two.yaml").write_text("base: one\nparams: {e: 5}\n", "utf-8")
+    assert load_network("two").parameters == {"d": 16, "e": 5}
+    (write / "round.yaml").write_text("base: round\n", "utf-8")
+    with pytest.raises(InputError, match="more than 4 networks build on each other"):
+        load_network("round")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -61,12 +70,12 @@ def test_sections_are_replaced(write: Path) -> None:
         ("base: [plain]", ":1:7: 'base' must be the name"),
         ("base: ../plain.yaml", ":1:7: unknown network"),
         ("base: plain\nparams: {dd: 3}", ":2:10: plain has no parameter 'dd'; did you mean 'd'?"),
-        ("base: derived", ":1:7: 'derived' cannot be a base"),
+        ("base: words", ":1:7: 'words' is no network"),
         ("base: plain\nlayer: []", ":2:1: unknown key 'layer'"),
     ],
 )
 def test_what_cannot_be_a_base_is_refused_in_place(write: Path, text: str, says: str) -> None:
-    (write / "derived.yaml").write_text("base: plain", "utf-8")
+    (write / "words.yaml").write_text("just words", "utf-8")
     path = write / "net.yaml"
     path.write_text(text, "utf-8")
     assert refusal(path).startswith(f"{path}{says}")
