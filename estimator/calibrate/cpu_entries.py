@@ -8,7 +8,7 @@ import numpy as np
 
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Scale
-from estimator.predict.cpu import cpu_bandwidth, cpu_cores, cpu_peak, cpu_regime_key, large_pages
+from estimator.predict.cpu import bus_bytes_per_s, cpu_cores, cpu_peak, cpu_regime_key, large_pages
 from estimator.predict.factors import software_factors
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ class CpuEntries:
         compute, memory = self._scales(device)
         both = self._both(factors, observation)[table.category]
         peak = np.array([cpu_peak(device, c.dtype) for c in table.categories])[table.category]
-        bandwidth = cpu_bandwidth(device, self.start)
-        cores = np.where(_by_kernel(regimes, "serial", table.category) > 0, 1.0, cpu_cores(device))
-        overlap = _by_kernel(regimes, "overlap", table.category) > 0
+        cores = cpu_cores(device)
+        lanes = np.where(_by_kernel(regimes, "serial", table.category) > 0, 1.0, cores)
+        draw = device.clock_hz * cores * self.start.cpu.core_bytes_per_clock
+        bus = bus_bytes_per_s(device, self.start)
 
         def index(name: str, bounds: dict[str, float]) -> Ints:
             return np.array([
@@ -69,14 +70,15 @@ class CpuEntries:
         add(number, table.runs, compute_s=np.where(_is_serial(table), 0.0, table.flops / peak), both=both,
             compute=_join(index("compute", _SHARE), compute))  # fmt: skip
         cycles = _by_kernel(regimes, "cycles", table.category) > 0
-        add(
-            number, table.runs, both=both, order=np.where(overlap, 4.0, 1.0),
-            compute_s=np.where(cycles, table.elements / (device.clock_hz * cores), 0.0),
-            memory_s=(table.bytes - table.weight_bytes) / bandwidth,
-            compute=index("cycles", _CYCLES)[:, None], memory=_join(index("memory", _SHARE), memory),
-        )  # fmt: skip
-        add(number, table.runs, memory_s=table.weight_bytes / bandwidth, both=both,
-            memory=_join(index("weights", _SHARE), memory))  # fmt: skip
+        moved, fourth = table.bytes - table.weight_bytes, np.full(len(table.runs), 4.0)
+        for some, seconds, by in (
+            (cycles, table.elements / (device.clock_hz * lanes), index("cycles", _CYCLES)[:, None]),
+            (~cycles, moved / draw, _join(index("memory", _SHARE), memory)),
+        ):
+            add(number, np.where(some, table.runs, 0.0), both=both, order=fourth,
+                compute_s=moved / bus, memory_s=seconds, memory=by)  # fmt: skip
+        add(number, table.runs, both=both, order=fourth, compute_s=table.weight_bytes / bus,
+            memory_s=table.weight_bytes / draw, memory=_join(index("weights", _SHARE), memory))  # fmt: skip
         for name, counts in (("overhead_s", table.launches), ("step_s", table.serial_steps)):
             costs = _by_kernel(regimes, name, table.category) > 0
             add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
@@ -90,7 +92,7 @@ class CpuEntries:
         index = self.parameters.add(
             Key("cpu", "", "fault_s"), self.start.cpu.fault_s, hold=_HELD, low=0.3e-6, high=6e-6
         )
-        pages = large_pages(table, self.start, factors)
+        pages = large_pages(table, self.start, factors) / np.sqrt(cpu_cores(observation.device))
         same = np.full((len(pages), 1), index, dtype=np.intp)
         self.entries.add(number, table.runs, compute_s=pages, compute=same)
         work = np.where(_is_serial(table), table.flops + table.elementwise_flops, 0.0)

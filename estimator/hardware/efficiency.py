@@ -84,9 +84,9 @@ class GpuEfficiency:
 class CpuRegime:
     """How one class of operators runs on a CPU; the terms add (reorders run before and after the product).
 
-    ``compute`` is a share of the peak; ``memory`` of the bandwidth, for activations, and ``weights`` for
-    parameters (None: the same); ``cycles`` the core clocks an element takes, divided by the cores unless
-    ``serial``; ``overlap`` takes about the larger of traffic and cycles, not both; ``overhead_s`` a launch.
+    ``compute`` is a share of the peak; ``memory`` of what the cores can draw, for activations, and
+    ``weights`` for parameters (None: the same); ``cycles`` the core clocks an element takes, instead of
+    ``memory``, divided by the cores unless ``serial``; ``overhead_s`` a launch.
     """
 
     compute: float = 0.6
@@ -94,7 +94,6 @@ class CpuRegime:
     weights: float | None = None
     cycles: float = 0.0
     serial: bool = False
-    overlap: bool = False
     overhead_s: float = 0.0
     step_s: float = 0.0
     spread: float | None = None
@@ -105,14 +104,16 @@ class CpuRegime:
 class CpuEfficiency:
     """All classes of CPU operators, keyed ``kind`` or ``kind@phase``, and what the memory system costs.
 
-    One core alone draws at most ``core_bytes_per_s``. Outputs from ``fault_bytes`` up are mapped afresh
-    each step, at ``fault_s`` a page of 4 KiB, unless the framework pools memory.
+    A core streams ``core_bytes_per_clock``; all of them together attain ``bus_share`` of the memory's
+    bandwidth. Outputs from ``fault_bytes`` up are mapped afresh each step, at ``fault_s`` a page of 4 KiB
+    (over the square root of the cores), unless the framework pools memory.
     """
 
     regimes: Mapping[str, CpuRegime]
-    core_bytes_per_s: float
+    core_bytes_per_clock: float
     fault_bytes: float
     fault_s: float
+    bus_share: float = 0.8
     scalar_flop_per_cycle: float = 1.0
 
 

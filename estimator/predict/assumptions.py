@@ -29,11 +29,11 @@ def assumptions_of(
     if device.kind is DeviceKind.GPU:
         found += _gpu(device, policy, calibration)
     elif not device.bandwidth_bytes_per_s:
-        draw = calibration.cpu.core_bytes_per_s / 1e9
+        draw = calibration.cpu.core_bytes_per_clock * device.clock_hz / 1e9
         found.append(
             Assumption(
                 what="memory bandwidth",
-                value=f"{draw:g} GB/s a core",
+                value=f"{draw:.3g} GB/s a core",
                 why=f"the bandwidth of {device.name} is not known; a core draws about this much",
             )
         )

@@ -46,20 +46,26 @@ def cpu_times(
     clocks = np.array([device.clock_hz for device in devices])
     cores = np.array([cpu_cores(device) for device in devices])
     compute_scale, memory_scale, launch_scale = _scales(devices, calibration)
-    bandwidth = np.array([cpu_bandwidth(device, calibration) for device in devices]) * memory_scale
+    draw = clocks * cores * calibration.cpu.core_bytes_per_clock * memory_scale
+    bus = np.array([bus_bytes_per_s(device, calibration) for device in devices])
 
     with np.errstate(divide="ignore", invalid="ignore"):
         product_s = (table.flops / pick("compute"))[:, None] / (peak[table.category] * compute_scale)
     product_s = np.where(table.flops[:, None] > 0, product_s, 0.0)
-    share = table.weight_bytes / pick("weights") + (table.bytes - table.weight_bytes) / pick("memory")
-    memory_s = share[:, None] / bandwidth
+    moved = table.bytes - table.weight_bytes
     lanes = np.where(pick("serial")[:, None] > 0, 1.0, cores)
-    cycles_s = (table.elements * pick("cycles"))[:, None] / (clocks * lanes)
-    overlap = pick("overlap")[:, None] > 0
-    together = np.sqrt(np.sqrt(memory_s**4 + cycles_s**4))
-    busy_s = product_s + np.where(overlap, together, memory_s + cycles_s)
-    faults_s = large_pages(table, calibration, factors) * calibration.cpu.fault_s
-    busy_s = busy_s * slower[:, None] + faults_s[:, None]
+    cycles = pick("cycles")[:, None]
+    by_core_s = np.where(
+        cycles > 0,
+        table.elements[:, None] * cycles / (clocks * lanes),
+        (moved / pick("memory"))[:, None] / draw,
+    )
+    memory_s = _longer(by_core_s, moved[:, None] / bus)
+    weights_s = _longer(
+        (table.weight_bytes / pick("weights"))[:, None] / draw, table.weight_bytes[:, None] / bus
+    )
+    faults_s = large_pages(table, calibration, factors)[:, None] * calibration.cpu.fault_s / np.sqrt(cores)
+    busy_s = (product_s + memory_s + weights_s) * slower[:, None] + faults_s
 
     serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
     serial_s = table.serial_steps[:, None] * pick("step_s")[:, None] * np.ones(len(devices))
@@ -71,7 +77,8 @@ def cpu_times(
         busy_s=busy_s,
         launch_s=launch_s,
         serial_s=serial_s,
-        compute_bound=product_s + np.where(cycles_s >= memory_s, cycles_s, 0.0) > memory_s,
+        compute_bound=product_s + np.where(cycles > 0, memory_s, 0.0)
+        > weights_s + faults_s + np.where(cycles > 0, 0.0, memory_s),
     )
 
 
@@ -90,16 +97,17 @@ def cpu_cores(device: Device) -> float:
     return device.units + (device.efficiency_cores.units if device.efficiency_cores else 0.0)
 
 
-def cpu_bandwidth(device: Device, calibration: Calibration) -> float:
-    """Return the bandwidth in bytes/s that the usable cores can draw together.
+def bus_bytes_per_s(device: Device, calibration: Calibration) -> float:
+    """Return the rate in bytes/s at which the memory serves all cores together.
 
-    A few cores cannot draw what the memory gives: ``(B^-4 + (cores x b)^-4)^(-1/4)``. Where the memory's
-    own rate is not known, the cores' draw alone counts.
+    Where the memory's own rate is not known, it is never the limit: what the cores draw is.
     """
-    draw = cpu_cores(device) * calibration.cpu.core_bytes_per_s
-    if not device.bandwidth_bytes_per_s:
-        return draw
-    return float((device.bandwidth_bytes_per_s**-4 + draw**-4) ** -0.25)
+    return (device.bandwidth_bytes_per_s or float("inf")) * calibration.cpu.bus_share
+
+
+def _longer(one_s: Floats, other_s: Floats) -> Floats:
+    """Return about the longer of two times that run together: ``(a^4 + b^4)^(1/4)``."""
+    return np.sqrt(np.sqrt(one_s**4 + other_s**4))
 
 
 def cpu_regime_key(calibration: Calibration, category: Category, software: Software) -> str:
