@@ -212,9 +212,12 @@ def _passes(name: str, shape: ConvShape, x: Torch, out: Torch, phase: Phase, c: 
     return [*made, kernel]
 
 
-def _in_order(tensor: Torch, phase: Phase) -> list[Kernel]:
-    """Return the copy that a convolution makes of an operand with gaps, or in another order than it takes."""
-    if tensor.is_contiguous() or (is_channels_last(tensor) and _is_dense(tensor)):
+def _in_order(tensor: Torch, phase: Phase, *, image: bool = True) -> list[Kernel]:
+    """Return the copy that an operator makes inside of an operand with gaps, or in an order it cannot take.
+
+    ``image`` marks operators with kernels for channels-last memory.
+    """
+    if tensor.is_contiguous() or (image and is_channels_last(tensor) and _is_dense(tensor)):
         return []
     size = size_of(tensor)
     return [
@@ -268,7 +271,8 @@ def _convolution_backward(name: str, c: Context) -> list[Kernel]:
 def _batch_norm(name: str, c: Context) -> list[Kernel]:
     x, weight, bias = c.args[:3]
     read = 2 * size_of(x) + size_of(weight) + size_of(bias)
-    return [c.moved(name, Op.BATCH_NORM, read=read, written=size_of(x), elements=x.numel())]
+    kernel = c.moved(name, Op.BATCH_NORM, read=read, written=size_of(x), elements=x.numel())
+    return [*_in_order(x, c.phase), kernel]
 
 
 @handles("native_batch_norm_backward", "cudnn_batch_norm_backward", "batch_norm_backward")
@@ -276,10 +280,9 @@ def _batch_norm_backward(name: str, c: Context) -> list[Kernel]:
     grad, x, weight = c.args[:3]
     needs_input = c.args[-1][0]
     read = (4 if needs_input else 2) * size_of(x) + size_of(weight)
-    del grad
-    return [
-        c.moved(name, Op.BATCH_NORM, read=read, written=size_of(x) if needs_input else 0, elements=x.numel())
-    ]
+    written = size_of(x) if needs_input else 0
+    kernel = c.moved(name, Op.BATCH_NORM, read=read, written=written, elements=x.numel())
+    return [*_in_order(grad, c.phase), kernel]
 
 
 @handles("native_layer_norm", "_fused_rms_norm", "native_group_norm")
@@ -287,39 +290,38 @@ def _layer_norm(name: str, c: Context) -> list[Kernel]:
     x = c.args[0]
     weights = sum(size_of(t) for t in c.inputs[1:])
     op = Op.GROUP_NORM if "group" in name else Op.LAYER_NORM
-    return [c.moved(name, op, read=2 * size_of(x) + weights, written=size_of(x), elements=x.numel())]
+    kernel = c.moved(name, op, read=2 * size_of(x) + weights, written=size_of(x), elements=x.numel())
+    return [*_in_order(x, c.phase, image=False), kernel]
 
 
 @handles("native_layer_norm_backward", "_fused_rms_norm_backward")
 def _layer_norm_backward(name: str, c: Context) -> list[Kernel]:
-    x, mask = c.args[1], c.args[-1]
-    made = []
+    grad, x, mask = c.args[0], c.args[1], c.args[-1]
+    made = _in_order(grad, c.phase, image=False)
     weight = next((t for t in c.inputs[4 if "layer" in name else 3 :]), None)
     if mask[0]:
-        made.append(
-            c.moved(name, Op.LAYER_NORM, read=2 * size_of(x) + size_of(weight), written=size_of(x), elements=x.numel())
-        )
+        read = 2 * size_of(x) + size_of(weight)
+        made.append(c.moved(name, Op.LAYER_NORM, read=read, written=size_of(x), elements=x.numel()))
     if any(mask[1:]):
         written = sum(size_of(t) for t in c.outputs[1 if mask[0] else 0 :])
-        made.append(c.moved(f"{name}_wgrad", Op.LAYER_NORM, read=2 * size_of(x), written=written, phase=Phase.WGRAD))
+        made.append(
+            c.moved(f"{name}_wgrad", Op.LAYER_NORM, read=2 * size_of(x), written=written, phase=Phase.WGRAD)
+        )
     return made
 
 
 @handles("native_group_norm_backward")
 def _group_norm_backward(name: str, c: Context) -> list[Kernel]:
-    x, weight, needs_input = c.args[1], c.args[4], c.args[-1][0]
+    grad, x, weight, needs_input = c.args[0], c.args[1], c.args[4], c.args[-1][0]
     read = (4 if needs_input else 2) * size_of(x) + size_of(weight)
-    return [c.moved(name, Op.GROUP_NORM, read=read, written=size_of(x) if needs_input else 0, elements=x.numel())]
+    written = size_of(x) if needs_input else 0
+    kernel = c.moved(name, Op.GROUP_NORM, read=read, written=written, elements=x.numel())
+    return [*_in_order(grad, c.phase, image=False), kernel]
 
 
-@handles("_softmax", "_log_softmax", "_safe_softmax")
+@handles("_softmax", "_log_softmax", "_safe_softmax", "_softmax_backward_data", "_log_softmax_backward_data")
 def _softmax(name: str, c: Context) -> list[Kernel]:
-    return [c.moved(name, Op.SOFTMAX)]
-
-
-@handles("_softmax_backward_data", "_log_softmax_backward_data")
-def _softmax_backward(name: str, c: Context) -> list[Kernel]:
-    return [c.moved(name, Op.SOFTMAX)]
+    return [*_in_order(c.inputs[0], c.phase, image=False), c.moved(name, Op.SOFTMAX)]
 
 
 @handles("sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "var", "std", "linalg_vector_norm", "prod",
@@ -347,7 +349,7 @@ def _nll_backward(name: str, c: Context) -> list[Kernel]:
          "_adaptive_avg_pool3d", "adaptive_max_pool2d", "upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d",
          "upsample_nearest1d", "upsample_linear1d", "upsample_trilinear3d", "upsample_nearest3d", "avg_pool1d")  # fmt: skip
 def _pool(name: str, c: Context) -> list[Kernel]:
-    return [c.moved(name, Op.POOL)]
+    return [*_in_order(c.inputs[0], c.phase), c.moved(name, Op.POOL)]
 
 
 @handles("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "avg_pool2d_backward",
@@ -358,7 +360,8 @@ def _pool(name: str, c: Context) -> list[Kernel]:
 def _pool_backward(name: str, c: Context) -> list[Kernel]:
     grad = c.inputs[0]
     indices = next((t for t in c.inputs if dtype_of(t) is DType.INT64), None)
-    return [c.moved(name, Op.POOL, read=size_of(grad) + size_of(indices))]
+    kernel = c.moved(name, Op.POOL, read=size_of(grad) + size_of(indices))
+    return [*_in_order(grad, c.phase), kernel]
 
 
 @handles("embedding", "index", "index_select", "gather")

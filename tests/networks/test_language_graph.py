@@ -196,7 +196,7 @@ layers:
     )
     assert wiring(network) == {
         "Residual.ReLU": ["x"], "Residual.Conv2d": ["Residual.ReLU"],
-        "Residual.add": ["Residual.Conv2d", "x"],
+        "Residual.add": ["x", "Residual.Conv2d"],
         "down.Conv2d": ["Residual.add"], "down.shortcut.project": ["Residual.add"],
         "down.mul": ["down.Conv2d", "down.shortcut.project"],
         "Residual_2.ReLU": ["down.mul"], "Residual_2.concat": ["Residual_2.ReLU", "down.mul"],

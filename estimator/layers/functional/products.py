@@ -41,8 +41,13 @@ def product_inputs(tape: Tape, *tensors: Tensor) -> tuple[DType, DType, tuple[Te
 
 
 def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return ``x W^T + b``: ``(*, K), (N, K) -> (*, N)``; the bias rides on the product's epilogue."""
+    """Return ``x W^T + b``: ``(*, K), (N, K) -> (*, N)``; the bias rides on the product's epilogue.
+
+    Of an input in another order of memory with more than two dimensions PyTorch adds the bias by a kernel
+    of its own (ATen, Linear.cpp).
+    """
     compute, out_dtype, (x, weight) = product_inputs(tape, x, weight)
+    apart = bias is not None and x.strides is not None and len(x.shape) > _MATRIX
     x = flattened(tape, x)
     if bias is not None:
         bias = cast(tape, bias, out_dtype)
@@ -54,9 +59,11 @@ def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     tape.emit(
         product(
             "linear", Phase.FORWARD, GemmShape(1, m, n, k), compute=compute, itemsize=size,
-            out_itemsize=out_dtype.itemsize, weight="b", bias_bytes=bias.bytes if bias else 0,
+            out_itemsize=out_dtype.itemsize, weight="b", bias_bytes=bias.bytes if bias and not apart else 0,
         )
     )  # fmt: skip
+    if bias is not None and apart:
+        add_bias(tape, out, bias)
     if x.requires_grad:
         save_cast_weight(tape, weight)
         tape.emit(
@@ -85,6 +92,16 @@ def save_cast_weight(tape: Tape, weight: Tensor) -> None:
     """Keep a weight for dgrad where it is a copy in another format; the parameter itself is kept anyway."""
     if weight.dtype is not tape.policy.weights:
         tape.save(weight)
+
+
+def add_bias(tape: Tape, out: Tensor, bias: Tensor) -> None:
+    """Add a bias to a product by a kernel of its own, in place."""
+    tape.emit(
+        traffic(
+            "bias", Op.ELEMENTWISE, Phase.FORWARD, compute=out.dtype, read=out.bytes + bias.bytes,
+            written=out.bytes, elements=out.numel,
+        )
+    )  # fmt: skip
 
 
 def bias_gradient(tape: Tape, out: Tensor, bias: Tensor) -> None:
@@ -175,12 +192,7 @@ def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: Conv
         tape.emit(kernel if phase is Phase.FORWARD else replace(kernel, name=f"{name}_{phase.value}"))
     if bias is not None:
         bias = cast(tape, bias, out_dtype)
-        tape.emit(
-            traffic(
-                "bias", Op.ELEMENTWISE, Phase.FORWARD, compute=out_dtype, read=out.bytes + bias.bytes,
-                written=out.bytes, elements=out.numel,
-            )
-        )  # fmt: skip
+        add_bias(tape, out, bias)
         if bias.requires_grad:
             bias_gradient(tape, out, bias)
     return out

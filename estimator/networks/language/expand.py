@@ -190,9 +190,10 @@ class Expander:
         if item.shortcut:
             shortcut = inner.inside(f"{path}.shortcut")
             beside = self.run(item.shortcut, shortcut, inputs)
-        return self._writer.layer(
-            item.join, inner, (*body, *beside), inner.paths.take(item.join.common.label)
-        )
+        # Of a sum ``x + f(x)`` the first operand decides the order in memory, as in the code of most models.
+        is_plain = not item.shortcut and item.join.cls.type_name != "Concat"
+        operands = (*beside, *body) if is_plain else (*body, *beside)
+        return self._writer.layer(item.join, inner, operands, inner.paths.take(item.join.common.label))
 
     def _parallel(self, item: ParallelItem, frame: Frame, inputs: Flow, path: str) -> Flow:
         inner = self._inside(item.common, frame, path)
