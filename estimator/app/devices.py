@@ -16,6 +16,7 @@ from estimator.units import parse_bytes
 
 if TYPE_CHECKING:
     from estimator.hardware.device import Device
+    from estimator.hardware.efficiency import Calibration
 
 
 def list_devices(*, vendor: str | None, year: int | None, memory: str | None, sort: str) -> DeviceListResult:
@@ -47,9 +48,12 @@ def _row(device: Device) -> DeviceRow:
 
 
 def show_device(name: str) -> DeviceResult:
-    """Return one device with all that is known of it."""
-    device = load_device(name)
-    calibration = load_calibration()
+    """Return one device of the catalogue with all that is known of it."""
+    return device_result(load_device(name), load_calibration())
+
+
+def device_result(device: Device, calibration: Calibration) -> DeviceResult:
+    """Return all that is known of a device, catalogued or detected."""
     scale = calibration.devices.get(device.id)
     ridges = {
         dtype.value: ridge

@@ -18,6 +18,7 @@ from estimator.cli import (
     networks,
     plot,
     predict,
+    report,
     scale,
     sweep,
 )
@@ -39,6 +40,7 @@ app.command("sweep")(sweep.sweep)
 app.command("scale")(scale.scale)
 app.command("memory")(memory.memory)
 app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
 app.add_typer(plot.app, name="plot")
 app.add_typer(devices.app, name="devices")
 app.add_typer(networks.app, name="networks")

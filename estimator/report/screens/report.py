@@ -1,0 +1,137 @@
+"""The screen of ``estimator report``: the answer, then sections from the times to the command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph
+from estimator.report.plots.bars import devices_figure, layers_figure
+from estimator.report.plots.roofline import roofline_figure
+from estimator.report.plots.trends import batch_figure
+from estimator.report.screens import report_tables as tables
+from estimator.report.screens.comparison import comparison_screen
+from estimator.report.screens.prediction import prediction_screen
+from estimator.report.screens.times import named, range_line
+from estimator.results.prediction import PredictionResult
+from estimator.units import format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from estimator.report.blocks import Block, Screen
+    from estimator.results.prediction import Prediction
+    from estimator.results.report import NetworkReport, ReportResult
+
+_INPUTS = (
+    "batch", "precision", "optimizer", "accumulation", "epochs", "steps", "samples", "parameters",
+    "network_file",
+)  # fmt: skip
+
+
+def report_screen(result: ReportResult) -> Screen:
+    """Return the whole report; a section appears only where its data is there."""
+    return (
+        *_lead(result),
+        *_times(result),
+        *_inputs(result),
+        *_hardware(result),
+        *(block for each in result.networks for block in _network(each)),
+        Heading("Memory"),
+        tables.memory_table(result),
+        *_trust(result),
+        *_assumptions(result),
+        *_reproduce(result),
+    )
+
+
+def fastest(report: NetworkReport) -> Prediction:
+    """Return the prediction for the device that the report calls fastest."""
+    return max(report.comparison.predictions, key=lambda p: p.step.samples_per_s)
+
+
+def _lead(result: ReportResult) -> Iterator[Block]:
+    first = result.networks[0]
+    if len(result.networks) > 1:
+        pairs = ", ".join(f"{n.network} on {named(fastest(n).device)}" for n in result.networks)
+        yield Answer(f"Fastest: {pairs}")
+    elif len(first.comparison.predictions) > 1:
+        yield comparison_screen(first.comparison)[0]
+    else:
+        alone = PredictionResult(inputs=first.comparison.inputs, predictions=first.comparison.predictions)
+        yield prediction_screen(alone)[0]
+    for each in result.networks:
+        best = fastest(each)
+        time = best.total_range_s or best.epoch_range_s or best.step.time_s
+        span = "in all" if best.total_range_s else "an epoch" if best.epoch_range_s else "a step"
+        takes = f"{format_seconds(time.expected)} {span}, {range_line(time)}"
+        yield Paragraph(f"{each.network} on {named(best.device)}: {takes}.")
+    yield Paragraph(f"Made on {result.made_on} by estimator; every figure is a prediction.", "dim")
+    yield from (Paragraph(f"warning: {text}", "warning") for text in result.warnings)
+
+
+def _times(result: ReportResult) -> Iterator[Block]:
+    yield Heading("Times")
+    yield tables.times_table(result)
+    for each in result.networks:
+        if len(each.comparison.predictions) > 1:
+            yield Drawing(devices_figure(each.network, each.comparison.predictions))
+        yield from (Paragraph(sentence) for sentence in each.comparison.explanation)
+
+
+def _inputs(result: ReportResult) -> Iterator[Block]:
+    yield Heading("Inputs")
+    for each in result.networks:
+        given = each.comparison.inputs
+        pairs = tuple(
+            (name.replace("_", " "), _written(given[name])) for name in _INPUTS if given.get(name) is not None
+        )
+        yield Facts(title=each.network, pairs=tuple(pair for pair in pairs if pair[1]))
+
+
+def _written(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {item}" for name, item in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _hardware(result: ReportResult) -> Iterator[Block]:
+    yield Heading("Hardware")
+    yield tables.hardware_table(result)
+    yield tables.sources_table(result)
+
+
+def _network(each: NetworkReport) -> Iterator[Block]:
+    best = fastest(each)
+    yield Heading(f"Where the time goes: {each.network}")
+    yield tables.phases_table(each)
+    yield Paragraph(f"The layers below are on {named(best.device)}.")
+    yield Drawing(layers_figure(each.network, best))
+    if each.roofline is not None:
+        yield Drawing(roofline_figure(each.roofline))
+    if each.batches is not None:
+        yield Drawing(batch_figure(each.batches))
+    yield from (Paragraph(f"not shown: {text}", "warning") for text in each.gaps)
+    table, left = tables.layers_table(each, best)
+    yield table
+    if left:
+        yield Paragraph(f"{left:,} quicker layers are left out; the JSON form has all.", "dim")
+
+
+def _trust(result: ReportResult) -> Iterator[Block]:
+    yield Heading("Ranges and how far to trust them")
+    coverage = result.networks[0].comparison.predictions[0].step.time_s.coverage
+    yield Paragraph(
+        f"Each range is to hold the true time in {100 * coverage:.0f} % of cases. It is as wide as "
+        "predictions of the same kind were off from measurements that their calibration had not seen:"
+    )
+    yield tables.accuracy_table(result)
+
+
+def _assumptions(result: ReportResult) -> Iterator[Block]:
+    yield Heading("Assumptions")
+    yield tables.assumptions_table(result)
+
+
+def _reproduce(result: ReportResult) -> Iterator[Block]:
+    yield Heading("How to make this again")
+    yield Paragraph(result.command, "next")
