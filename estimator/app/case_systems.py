@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PORTS = re.compile(r"(\d+) ?x ?(\d+) ?Gb", re.IGNORECASE)
 _RATE = re.compile(r"(?<![\d.])(\d+) ?(?:Gbps|Gb/s|Gb\b|Gbit)", re.IGNORECASE)
 _LISTED = re.compile(r"accelerator as listed: ([^;(]*\d+ ?GB[^;(]*)")  # the variant that a label leaves open
+_RACK = 72  # devices of an NVL72 rack: one NVLink domain over 18 hosts
 _NETWORKS = ((300, "infiniband-ndr", 400), (150, "infiniband-hdr", 200), (50, "infiniband-edr", 100),
              (20, "ethernet-25g", 25), (5, "ethernet-10g", 10))  # fmt: skip
 _USUAL_PORTS = ((2022, "infiniband-ndr", 8), (2020, "infiniband-hdr", 8), (2016, "infiniband-edr", 4))
@@ -41,10 +42,11 @@ def system_of(case: Case, tables: AliasTables) -> CaseSystem:
     text = case.row.interconnect
     line = tables.search("links", text) if text else None
     link = (line["within"] if line else "") or None
+    nodes = -(-case.count // _RACK) if "NVL72" in text else case.nodes
     if listed := _LISTED.search(case.row.notes):
         with suppress(InputError):
-            return _system(listed[1].strip(), case.count, case.nodes, link, text)
-    return _system(case.row.device, case.count, case.nodes, link, text)
+            return _system(listed[1].strip(), case.count, nodes, link, text)
+    return _system(case.row.device, case.count, nodes, link, text)
 
 
 @lru_cache(maxsize=4096)

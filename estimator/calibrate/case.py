@@ -153,7 +153,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         optimizer="none" if row.mode == "forward_backward" else optimizer_of(row, default),
         count=count,
         nodes=_nodes(row, count),
-        parallel=layout if stated or count == 1 or micro is not None else None,
+        parallel=layout if stated or count == 1 or _is_replicated(network, micro) else None,
         recompute=recompute_of(row.notes),
         precision=precision,
         software=software,
@@ -169,6 +169,14 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         copies_input=copies_input(row),
         assumptions=tuple(filter(None, (guessed, assumed))),
     )
+
+
+def _is_replicated(network: NetworkRef, micro: int | None) -> bool:
+    """Tell whether a run that states no layout keeps a whole model on each device.
+
+    Runs of large transformers may not; there the layout is open.
+    """
+    return micro is not None and not {"d", "layers"} <= dict(network.params).keys()
 
 
 def _usual_optimizer(network: NetworkRef, seq: int | None) -> str:

@@ -52,7 +52,8 @@ def batch_of(row: MeasuredRow, layout: Parallelism, seq: int | None, usual: int 
         return _shared(float(found[1]), row, layout, passes)
     if found := _RANK.fullmatch(text):
         rank = float(found[1])
-        return Batch(micro=int(rank), total=float(found[2] or total or rank * layout.data * (passes or 1)))
+        micro = 1 if layout.pipeline > 1 and not _fills_pipeline(row) else int(rank)
+        return Batch(micro=micro, total=float(found[2] or total or rank * layout.data * (passes or 1)))
     return _fraction(text, total, layout, passes)
 
 
@@ -63,6 +64,11 @@ def _special(row: MeasuredRow, layout: Parallelism, usual: int | None) -> Batch 
     if _unstated(row.batch_size) and usual and row.metric not in ("ms", "s"):
         return Batch(micro=usual, total=float(usual * layout.data))
     return None
+
+
+def _fills_pipeline(row: MeasuredRow) -> bool:
+    """Tell whether a row counts the micro-batches that fill its pipeline; else each is one sample."""
+    return (_passes(row.grad_accum) or 1) > 1
 
 
 def _known(seq: int | None) -> int:

@@ -26,7 +26,8 @@ _SEQUENCES = (
 _PROGRESSIVE = re.compile(r"(\d+)-(\d+) px.*")
 _HEADS = (
     (re.compile(r"squad", re.IGNORECASE), "qa"),
-    (re.compile(r"pretrain|MLPerf|\bMLM\b", re.IGNORECASE), "mlm"),
+    (re.compile(r"pretrain|MLPerf", re.IGNORECASE), "pretraining"),
+    (re.compile(r"\bMLM\b"), "mlm"),
     (re.compile(r"NER|classification|seq-cls|XNLI", re.IGNORECASE), "classification"),
 )
 _LAYOUT_KEYS = {
@@ -36,6 +37,7 @@ _LAYOUT_KEYS = {
     "virtual": r"\bVP\s?=?\s?(\d+)",
 }
 _MODEL_PARALLEL = re.compile(r"model-parallel size (\d+)")
+_INTERLEAVED = re.compile(r"NeMo")
 _SEQUENCE_PARALLEL = re.compile(r"NeMo|Megatron-Core|Megatron-Bridge|torchtitan")
 _FSDP = re.compile(r"\bFSDP2?(?!=0)\b|\bFSDP\d|FULL_SHARD|fully sharded|ZeRO-3", re.IGNORECASE)
 _ZERO1 = re.compile(r"ZeRO-[12]\b")
@@ -107,6 +109,8 @@ def parallelism_of(row: MeasuredRow, count: int) -> tuple[Parallelism, bool]:
     sizes = {name: int(next(filter(None, hit.groups()))) for name, hit in found.items() if hit}
     if size := _MODEL_PARALLEL.search(notes):
         sizes |= {"tensor": min(8, int(size[1])), "pipeline": max(1, int(size[1]) // 8)}
+    if "virtual" not in sizes and sizes.get("pipeline", 1) > 1 and _INTERLEAVED.search(row.framework):
+        sizes["virtual"] = _interleaved(row, sizes["pipeline"])
     layout = Parallelism(
         tensor=sizes.get("tensor", 1), pipeline=sizes.get("pipeline", 1), context=sizes.get("context", 1),
         virtual=sizes.get("virtual", 1),
@@ -117,6 +121,13 @@ def parallelism_of(row: MeasuredRow, count: int) -> tuple[Parallelism, bool]:
     sharding = "fsdp" if _FSDP.search(notes) else "zero1" if _ZERO1.search(notes) else "none"
     stated = bool(sizes) or sharding == "fsdp"
     return replace(layout, data=count // layout.model_devices, sharding=sharding), stated
+
+
+def _interleaved(row: MeasuredRow, pipeline: int) -> int:
+    """Return the stages a device has where a framework interleaves by default: a layer a stage."""
+    layers = re.search(r"\blayers=(\d+)", row.model_config)
+    count = int(layers[1]) if layers else pipeline
+    return count // pipeline if count % pipeline == 0 else 1
 
 
 def recompute_of(notes: str) -> str:
