@@ -18,6 +18,7 @@ from estimator.cli import (
     networks,
     plot,
     predict,
+    prices,
     report,
     scale,
     sweep,
@@ -44,6 +45,7 @@ app.command("report")(report.report)
 app.add_typer(plot.app, name="plot")
 app.add_typer(devices.app, name="devices")
 app.add_typer(networks.app, name="networks")
+app.add_typer(prices.app, name="prices")
 
 
 def _show_version(wanted: bool) -> None:
