@@ -70,7 +70,11 @@ def report(
 def _network(
     found: Study, source: SourceText, systems: Sequence[NamedSystem], calibration: Calibration
 ) -> NetworkReport:
-    order = sorted(range(len(found.predictions)), key=lambda i: -found.predictions[i].step.samples_per_s)
+    predictions = found.predictions
+    order = sorted(
+        range(len(predictions)),
+        key=lambda i: (predictions[i].memory.fits is False, -predictions[i].step.samples_per_s),
+    )
     best = found.systems[order[0]]
     workload = lowered(found.network, found.training, best.device.kind).workload
     gaps: list[str] = []

@@ -164,8 +164,7 @@ def batch(
     systems = dict(zip(names, found, strict=True))
     axes = [Axis(name="device", values=tuple(systems)), sizes] if len(systems) > 1 else [sizes]
     result = sweep(open_source(request.network, sys.stdin.buffer), request, axes, systems, load_calibration())
-    most = _rows(format_name, output)
-    _show(result, lambda: batch_figure(result), lambda: batch_screen(result, most=most), format_name, output)
+    _show(result, lambda: batch_figure(result), lambda: batch_screen(result), format_name, output)
 
 
 @app.command("accuracy")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkReport:
-    """One network: ``work`` as its fastest device runs it, ``roofline`` of that device.
+    """One network: ``work`` as its fastest device (of those it fits on) runs it, ``roofline`` of that device.
 
     ``roofline`` and ``batches`` are None where they cannot be had; ``gaps`` says why.
     """

@@ -9,21 +9,27 @@ from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from estimator import provenance
-from estimator.results import devices, prediction
+from estimator.results import devices, prediction, report, roofline, sweep, work
 from estimator.results.detection import DetectionResult
 from estimator.results.devices import DeviceListResult, DeviceResult
 from estimator.results.networks import NetworkCheckResult, NetworkListResult
 from estimator.results.prediction import ComparisonResult, PredictionResult
+from estimator.results.report import ReportResult
+from estimator.results.roofline import RooflineResult
 from estimator.results.work import LayersResult
 
 RESULTS = (
     DetectionResult, LayersResult, PredictionResult, ComparisonResult, DeviceListResult, DeviceResult,
-    NetworkListResult, NetworkCheckResult,
+    NetworkListResult, NetworkCheckResult, RooflineResult, ReportResult,
 )  # fmt: skip
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _BASIC = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 # Names that result modules import for type checkers only.
-_NAMES = {**vars(prediction), **vars(devices), **vars(provenance), "Mapping": Mapping}
+_NAMES = {
+    name: value
+    for module in (prediction, devices, provenance, report, roofline, sweep, work)
+    for name, value in vars(module).items()
+} | {"Mapping": Mapping}
 
 
 def json_schema(result: type[Any]) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def _markdown_table(block: Table) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+    one_line = " ".join(text.split("\n"))
+    return one_line.replace("|", "\\|").replace("*", "\\*").replace("[", "\\[").replace("<", "&lt;")
 
 
 def render_csv(screen: Screen) -> str:

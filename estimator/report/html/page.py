@@ -124,7 +124,7 @@ def _table(block: Table, numbers: dict[str, int]) -> dict[str, Any]:
         {
             "emphasis": number in block.emphasis,
             "cells": [
-                {"text": text, "key": _key(key), "align": column.align}
+                {"text": text, "key": _key(key), "align": column.align, "fold": column.fold}
                 for text, key, column in zip(row, key_row, block.columns, strict=True)
             ],
         }

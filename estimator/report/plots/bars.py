@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from estimator.report.phrases import between, named, percent
 from estimator.report.plots.figure import Axis, Figure, Mark, Quantity, Series
-from estimator.report.screens.times import between, named, percent
 from estimator.units import format_seconds
 
 if TYPE_CHECKING:

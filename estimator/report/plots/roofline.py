@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from estimator.report.phrases import named
 from estimator.report.plots.figure import Axis, Figure, Mark, Quantity, Series
-from estimator.report.screens.times import named
 from estimator.units import format_seconds, format_si
 
 if TYPE_CHECKING:

@@ -165,7 +165,8 @@ def _point(series: Series, mark: Mark, frame: _Frame) -> Iterator[str]:
             f'd="{_SHAPES[series.marker]}">{tip}</path>'
         )
     if mark.label:
-        yield _text(mark.label, x + 7, y - 8, "start", "note")
+        below = series.tone % 2 == 0  # labels of neighbouring series on either side of their lines
+        yield _text(mark.label, x + 7, y + 17 if below else y - 8, "start", "note")
 
 
 def _path(marks: Sequence[Mark], frame: _Frame) -> str:

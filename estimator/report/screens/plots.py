@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Drawing, Paragraph, Table
+from estimator.report.phrases import NOTHING, between, named, percent
 from estimator.report.plots.accuracy import accuracy_figure
 from estimator.report.plots.bars import devices_figure, layers_figure
 from estimator.report.plots.roofline import roofline_figure
 from estimator.report.plots.trends import batch_figure
 from estimator.report.screens.evaluation import evaluation_screen
 from estimator.report.screens.sweep import sweep_screen
-from estimator.report.screens.times import NOTHING, between, named, percent
 from estimator.units import format_bytes, format_seconds, format_si
 
 if TYPE_CHECKING:

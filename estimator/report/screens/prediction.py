@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
-from estimator.report.screens.times import NOTHING, between, named, percent, range_line
+from estimator.report.phrases import NOTHING, between, named, percent, range_line
 from estimator.units import format_bytes, format_seconds, format_si
 
 if TYPE_CHECKING:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph
+from estimator.report.phrases import named, range_line, times
 from estimator.report.plots.bars import devices_figure, layers_figure
 from estimator.report.plots.roofline import roofline_figure
 from estimator.report.plots.trends import batch_figure
 from estimator.report.screens import report_tables as tables
-from estimator.report.screens.comparison import comparison_screen
-from estimator.report.screens.prediction import prediction_screen
-from estimator.report.screens.times import named, range_line
-from estimator.results.prediction import PredictionResult
 from estimator.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from estimator.report.blocks import Block, Screen
-    from estimator.results.prediction import Prediction
+    from estimator.results.prediction import Prediction, TimeSummary
     from estimator.results.report import NetworkReport, ReportResult
 
 _INPUTS = (
@@ -45,28 +42,46 @@ def report_screen(result: ReportResult) -> Screen:
 
 
 def fastest(report: NetworkReport) -> Prediction:
-    """Return the prediction for the device that the report calls fastest."""
-    return max(report.comparison.predictions, key=lambda p: p.step.samples_per_s)
+    """Return the prediction for the fastest device, of those in whose memory a step fits where any does."""
+    return min(report.comparison.predictions, key=lambda p: (p.memory.fits is False, -p.step.samples_per_s))
 
 
 def _lead(result: ReportResult) -> Iterator[Block]:
-    first = result.networks[0]
-    if len(result.networks) > 1:
-        pairs = ", ".join(f"{n.network} on {named(fastest(n).device)}" for n in result.networks)
-        yield Answer(f"Fastest: {pairs}")
-    elif len(first.comparison.predictions) > 1:
-        yield comparison_screen(first.comparison)[0]
+    if len(result.networks) == 1:
+        yield Answer(_answer(result.networks[0]))
     else:
-        alone = PredictionResult(inputs=first.comparison.inputs, predictions=first.comparison.predictions)
-        yield prediction_screen(alone)[0]
+        yield Answer(
+            "Fastest: " + ", ".join(f"{n.network} on {named(fastest(n).device)}" for n in result.networks)
+        )
     for each in result.networks:
         best = fastest(each)
-        time = best.total_range_s or best.epoch_range_s or best.step.time_s
-        span = "in all" if best.total_range_s else "an epoch" if best.epoch_range_s else "a step"
-        takes = f"{format_seconds(time.expected)} {span}, {range_line(time)}"
+        time, span = _longest(best)
+        fit = ". It does NOT fit in memory" if best.memory.fits is False else ""
+        takes = f"{format_seconds(time.expected)} {span}, {range_line(time)}{fit}"
         yield Paragraph(f"{each.network} on {named(best.device)}: {takes}.")
     yield Paragraph(f"Made on {result.made_on} by estimator; every figure is a prediction.", "dim")
     yield from (Paragraph(f"warning: {text}", "warning") for text in result.warnings)
+
+
+def _answer(each: NetworkReport) -> str:
+    best = fastest(each)
+    time, span = _longest(best)
+    takes = f"{format_seconds(time.expected)} {span}"
+    if len(each.comparison.predictions) == 1:
+        return f"{each.network} on {named(best.device)}: {takes}"
+    slowest = min(each.comparison.predictions, key=lambda p: p.step.samples_per_s)
+    ratio = times(best.step.samples_per_s / slowest.step.samples_per_s)
+    than = f", {ratio} as fast as on {named(slowest.device)}" if slowest is not best else ""
+    return f"{each.network} trains fastest on {named(best.device)}: {takes}{than}"
+
+
+def _longest(prediction: Prediction) -> tuple[TimeSummary, str]:
+    """Return the longest span that is known: the run, an epoch or a step."""
+    if prediction.total_range_s is not None:
+        return prediction.total_range_s, "in all"
+    if prediction.epoch_range_s is not None:
+        return prediction.epoch_range_s, "an epoch"
+    return prediction.step.time_s, "a step"
 
 
 def _times(result: ReportResult) -> Iterator[Block]:
@@ -91,7 +106,9 @@ def _inputs(result: ReportResult) -> Iterator[Block]:
 def _written(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} = {item}" for name, item in value.items())
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
+    )
 
 
 def _hardware(result: ReportResult) -> Iterator[Block]:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Column, Table
-from estimator.report.screens.times import NOTHING, between, named, percent, times
+from estimator.report.phrases import NOTHING, between, named, percent, times
 from estimator.results.base import plain
 from estimator.units import format_bytes, format_seconds, format_si
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Cell: TypeAlias = tuple[str, Key]
 
 MOST_LAYERS = 400
+_SAID_ELSEWHERE = frozenset({"vendor", "kind", "year", "targets", "unit_name"})  # words, not figures
 
 
 def _table(name: str, title: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Table:
@@ -64,7 +65,7 @@ def times_table(result: ReportResult) -> Table:
         Column("device", "left"), *([Column("network", "left")] if several else []), Column("a step"),
         Column("range of a step"), *([Column("an epoch")] if epochs else []),
         *([Column("in all")] if totals else []), Column("samples/s"), Column("speed-up"), Column("of peak"),
-        Column("memory"), Column("fits", "left"), Column("bound by", "left"),
+        Column("memory"), Column("bound by", "left"),
     ]  # fmt: skip
     return _table(
         "times",
@@ -83,7 +84,7 @@ def _times_row(
     )
     step, bounds = p.step, plain(p.step.bounds)
     name = max(bounds, key=lambda key: float(bounds[key]))
-    verdict = {True: "yes", False: "no", None: "not known"}[p.memory.fits]
+    verdict = {True: "fits", False: "NO", None: "capacity not known"}[p.memory.fits]
     return [
         _word(named(p.device)),
         *([_word(each.network)] if several else []),
@@ -94,8 +95,7 @@ def _times_row(
         _of(step.samples_per_s, format_si),
         _of(step.samples_per_s / base.step.samples_per_s, times),
         _of(step.mfu, lambda share: f"{100 * share:.0f} %"),
-        _of(p.memory.total_bytes, format_bytes),
-        _word(verdict),
+        (f"{format_bytes(p.memory.total_bytes)}, {verdict}", p.memory.total_bytes),
         _word(f"{name.removesuffix('_s')} {percent(bounds[name], step.time_s.expected)}"),
     ]
 
@@ -140,9 +140,14 @@ def _any_peak(result: ReportResult, precision: str) -> bool:
 
 
 def sources_table(result: ReportResult) -> Table:
-    """Return where each figure of each device comes from."""
+    """Return where the figures of each device come from, those of one source together."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for device in result.hardware:
+        for field, p in device.provenance.items():
+            if field not in _SAID_ELSEWHERE:
+                found.setdefault((device.name, str(p["basis"]), _source(p)), []).append(field)
     columns = (
-        Column("device", "left"), Column("figure", "left"), Column("basis", "left"),
+        Column("device", "left"), Column("basis", "left"), Column("figures", "left", fold=True),
         Column("source", "left", fold=True),
     )  # fmt: skip
     return _table(
@@ -150,9 +155,8 @@ def sources_table(result: ReportResult) -> Table:
         "Where the figures of the devices come from",
         columns,
         (
-            [_word(d.name), _word(field), _word(str(p["basis"])), _word(_source(p))]
-            for d in result.hardware
-            for field, p in d.provenance.items()
+            [_word(name), _word(basis), _word(", ".join(f.replace("_", " ") for f in fields)), _word(source)]
+            for (name, basis, source), fields in found.items()
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Phrases about predicted times that several screens share."""
+"""Phrases about predicted times and devices that screens and plots share."""
 
 from __future__ import annotations
 
