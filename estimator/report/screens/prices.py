@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Paragraph, Table
-from estimator.report.screens.times import NOTHING
+from estimator.report.phrases import NOTHING
 
 if TYPE_CHECKING:
     from estimator.report.blocks import Block, Screen
