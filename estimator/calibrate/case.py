@@ -215,8 +215,10 @@ def _allreduce(row: MeasuredRow, tables: AliasTables) -> Case:
 def _items(row: MeasuredRow, alias: NetworkAlias | None, facts: dict[str, Value], seq: int | None) -> float:
     """Return what one sample counts in the row's rate (tokens, frames), 1 for a rate of samples."""
     text = alias.items if alias else ""
+    if text == "?" and row.metric == "samples_per_s":
+        raise UncoveredError("whether the rate is per device or over all devices is not stated")
     counts_items = row.metric == "tokens_per_s" or "unit" in row.notes[:12] or "tokens" in row.notes[:8]
-    if counts_items and text:
+    if counts_items and text and text != "?":
         value = facts.get(text[1:]) if text.startswith("$") else float(text)
         return float(value) if isinstance(value, int | float) else 1.0
     if row.metric == "tokens_per_s":

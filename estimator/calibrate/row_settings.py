@@ -18,7 +18,7 @@ _FLAGS = re.compile(r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|C
 _POLICIES = frozenset({"fp64", "fp32", "tf32", "fp16", "bf16", "amp", "amp-bf16", "fp8", "fp4"})
 _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mixed|\bbf16 \(cl")
 _FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
-    r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
+    r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama|BERT).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
 )
 _INPUT_COPY = re.compile(r"(?i)includes (?:pageable )?host-to-device copy|host->device copy|incl\. H2D copy")
 _NGC = re.compile(r"\b(1[7-9]|2\d)\.(?:0[1-9]|1[0-2])\b")
@@ -92,12 +92,19 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
     if text.startswith("mixed") and _FP8_RUN.search(f"{row.model} | {row.device} | {row.notes}"):
         return "fp8", "mixed precision whose format the source does not state: FP8 is usual for these runs"
     if text.startswith("mixed"):
-        tpu = re.search(r"TPU|Gaudi", row.device)
-        policy = "amp-bf16" if tpu or (row.year or 0) >= _FLASH_YEAR else "amp"
+        policy = _usual_half(row)
         return policy, "mixed precision whose format the source does not state"
     if found := re.search(r"precision[^;]{0,30}\b(fp16|fp32|tf32|bf16)\b", row.notes):
         return found[1], "precision taken from the notes"
     raise UncoveredError("precision not stated" if text in ("", "unknown") else f"precision {text!r} unknown")
+
+
+def _usual_half(row: MeasuredRow) -> str:
+    """Name the half precision of a run that says "mixed": tuned GPU runs keep half-precision weights."""
+    modern = bool(re.search(r"TPU|Gaudi", row.device)) or (row.year or 0) >= _FLASH_YEAR
+    if "MLPerf" in row.notes and "TPU" not in row.device:
+        return "bf16" if modern else "fp16"
+    return "amp-bf16" if modern else "amp"
 
 
 def software_of(row: MeasuredRow, precision: str, tables: AliasTables) -> Software:

@@ -110,12 +110,15 @@ def _logged_samples(epochs: float, row: MeasuredRow, seq: int | None, tables: Al
 
 def _epoch_samples(row: MeasuredRow, tables: AliasTables) -> float:
     """Return the samples of an epoch: a number in the notes, else those of the data set that is named."""
+    known = tables.search("datasets", row.model)
+    if known and known["over"]:
+        return float(known["samples"])
     if found := _EPOCH_SIZE.search(row.notes):
         return _number(found[1])
     for pattern in _EPOCH_SAMPLES:
         if found := pattern.search(row.notes):
             return _number(found[1])
-    line = tables.search("datasets", row.model) or tables.search("datasets", row.notes)
+    line = known or tables.search("datasets", row.notes)
     if line is None:
         raise UncoveredError("samples of an epoch not stated")
     return float(line["samples"])
