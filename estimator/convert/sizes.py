@@ -85,7 +85,7 @@ def formula(values: Sequence[int], sizes: Sequence[int], name: str) -> str | Non
         units.append((down, plain))
         if up != down:
             units.append((up, f"(({name} + {divisor - 1}) // {divisor})"))
-    for power in (1, 2):
+    for power in (1, 2, 4):
         for allow_offset in (False, True):
             for unit, text in units:
                 found = _fit(values, [u**power for u in unit], " * ".join([text] * power), allow_offset)

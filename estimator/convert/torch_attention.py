@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.torch_shapes import reshaped
 from estimator.convert.torch_trace import Ref
 from estimator.convert.torch_translate import UntranslatableError, arguments, translates
 
 if TYPE_CHECKING:
     from estimator.convert.torch_trace import Call
-    from estimator.convert.torch_shapes import reshaped
-from estimator.convert.torch_trace import Ref
+    from estimator.convert.torch_trace import Ref
 from estimator.convert.torch_translate import Translation
 
 
@@ -45,7 +43,8 @@ def scaled_dot_product_attention(t: Translation, call: Call) -> None:
             for r, s in zip(operands, sources, strict=False)
         ]
         source = t.step(call, "ScaledDotProductAttention", args, [*flat, *sources[3:]])
-        source = t.step(call, "Reshape", reshaped(t, a["query"], Ref(call.outputs[0])), [source])
+        shape = list(t.flexible(Ref(call.outputs[0])))
+        source = t.step(call, "Reshape", {"shape": shape, "start_dim": 0}, [source])
     t.hold(call, source)
 
 

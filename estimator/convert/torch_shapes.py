@@ -184,12 +184,18 @@ def _slice(
 def _lookup(
     t: Translation, call: Call, source: Source, where: tuple[Ref, int], items: list[Any]
 ) -> Source:
-    """Emit a look-up along one dimension by a constant table; it must be the last index."""
+    """Emit a look-up by constant tables, along one dimension or several in a row; they must be the last."""
     item, dim = where
-    rest = [i for i in items[items.index(item) + 1 :] if i != slice(None)]
-    if rest or not t.value(item).constant or t.value(item).dtype == "bool":
+    rest = items[items.index(item) :]
+    tables = [i for i in rest if isinstance(i, Ref)]
+    behind = [i for i in rest[len(tables) :] if i != slice(None)]
+    if behind or any(not isinstance(i, Ref) for i in rest[: len(tables)]):
+        raise UntranslatableError("an index of this kind")
+    if any(not t.value(i).constant or t.value(i).dtype == "bool" or any(t.factors(i)) for i in tables):
         raise UntranslatableError("an index that is computed")
-    shape = t.shape(item)
+    if len(tables) > 1:
+        source = t.step(call, "Flatten", {"start_dim": dim, "end_dim": dim + len(tables) - 1}, [source])
+    shape = max((t.shape(i) for i in tables), key=prod)
     found = t.step(call, "IndexSelect", {"dim": dim, "count": prod(shape)}, [source])
     if len(shape) == 1:
         return found
