@@ -37,8 +37,9 @@ class Node:
 
     ``shares`` is the index among the nodes of an earlier call of the same layer (its weights count once);
     ``tied`` the index of another node whose weight this layer's ``weight`` is. ``places`` says where each
-    argument stands in the user's text; ``training_only`` marks auxiliary heads; ``hint`` is what to do
-    where the inputs do not fit and the layer itself has no advice.
+    argument stands in the user's text; ``training_only`` marks auxiliary heads; ``times`` is how often the
+    call is made, each on what the one before left (the steps of a decoder); ``hint`` is what to do where the
+    inputs do not fit and the layer itself has no advice.
     """
 
     path: str
@@ -48,6 +49,7 @@ class Node:
     tied: int | None = None
     trainable: bool = True
     training_only: bool = False
+    times: int = 1
     at: Location | None = None
     places: Mapping[str, Location] = field(default_factory=dict)
     hint: str | None = None

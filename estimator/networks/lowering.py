@@ -47,7 +47,7 @@ def lower(network: Network, training: Training) -> Workload:
     """
     calls, inputs = _run(network, training)
     segments = Segments.of(calls) if training.checkpointing is Checkpointing.BLOCKS else None
-    layers = _layers(network, calls, inputs, recompute=segments is not None)
+    layers = _layers(network, calls, inputs, training, recompute=segments is not None)
     sizes = _parameter_sizes(calls)
     optimizer = (
         update_kernels(training.optimizer, sizes, training.precision, training.software)
@@ -200,10 +200,11 @@ def _placed(
 
 
 def _layers(
-    network: Network, calls: list[_Call], inputs: list[Tensor], *, recompute: bool
+    network: Network, calls: list[_Call], inputs: list[Tensor], training: Training, *, recompute: bool
 ) -> tuple[LayerWork, ...]:
     """Turn calls into layers: saved memory counted once, gradients of shared values added up."""
     held: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
+    times = {tensor.storage: call.node.times for call in calls for tensor in call.outputs}
     held |= {  # parameters that a layer hands out as they are lie in memory anyway
         placed.storage: placed.bytes
         for call in calls
@@ -215,14 +216,15 @@ def _layers(
     for index, call in enumerate(calls):
         saved = 0
         for storage, size in call.saved.items():
-            saved += max(0, size - held.get(storage, 0))
+            new = max(0, size - held.get(storage, 0))
+            saved += new * times.get(storage, 1 if storage < 0 else call.node.times)
             held[storage] = max(size, held.get(storage, 0))
         weights = _own_weights(call)
-        kernels = call.record.kernels + adds.get(index, ())
+        kernels = call.record.kernels * call.node.times + adds.get(index, ()) + _weight_adds(call, training)
         if recompute:
             kernels += tuple(
                 replace(kernel, phase=Phase.RECOMPUTE)
-                for kernel in call.record.kernels
+                for kernel in call.record.kernels * call.node.times
                 if kernel.phase is Phase.FORWARD
             )
         layers.append(
@@ -260,12 +262,13 @@ def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kern
     """Return, by call, the additions autograd makes where a value has several users."""
     if len(calls) != len(network.nodes):
         return {}  # inference without its losses: no gradients
+    first = len(network.inputs)
     uses: dict[Reference, int] = {}
     for call in calls:
         for reference in call.node.inputs:
-            uses[reference] = uses.get(reference, 0) + 1
+            made = calls[reference.node - first].node.times if reference.node >= first else 1
+            uses[reference] = uses.get(reference, 0) + max(1, call.node.times // made)
     adds: dict[int, tuple[Kernel, ...]] = {}
-    first = len(network.inputs)
     for reference, count in uses.items():
         index = reference.node - first
         if count < 2 or index < 0:  # noqa: PLR2004 - one user needs no addition
@@ -276,5 +279,21 @@ def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kern
                 "grad_add", Op.ELEMENTWISE, Phase.DGRAD, compute=tensor.dtype, read=2 * tensor.bytes,
                 written=tensor.bytes, elements=tensor.numel,
             )  # fmt: skip
-            adds[index] = adds.get(index, ()) + (add,) * (count - 1)
+            adds[index] = adds.get(index, ()) + (add,) * ((count - 1) * calls[index].node.times)
     return adds
+
+
+def _weight_adds(call: _Call, training: Training) -> tuple[Kernel, ...]:
+    """Return the additions of a weight's gradients where its layer runs several times."""
+    if call.node.times == 1 or not training.training:
+        return ()
+    dtype = training.precision.weights
+    return tuple(
+        traffic(
+            "add_gradient", Op.ELEMENTWISE, Phase.WGRAD, compute=dtype, read=2 * size, written=size,
+            elements=weight.numel,
+        )
+        for weight in call.record.weights
+        if weight.trainable
+        for size in (weight.numel * dtype.itemsize,)
+    ) * (call.node.times - 1)  # fmt: skip

@@ -11,6 +11,7 @@ from estimator.networks.language.tokens import ExpressionError
 if TYPE_CHECKING:
     from estimator.errors import Location
     from estimator.networks.language.expression import Environment
+    from estimator.networks.language.frame import Frame
     from estimator.networks.language.items import Common
     from estimator.networks.language.problems import Problems
     from estimator.networks.language.terms import Term
@@ -56,6 +57,20 @@ class Evaluator:
         if not isinstance(value, _Failed):
             text = f"repeat must be a whole number from 0 to {MOST_REPEATS:,}, got {shown(value)}"
             self._problems.add(text, repeat.at)
+        return 1
+
+    def times(self, common: Common, frame: Frame) -> int:
+        """Return how often an item runs, one time after the other, with all that is around it."""
+        if common.times is None:
+            return frame.times
+        value = self._attempt(common.times, frame.values)
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_REPEATS:
+            if value * frame.times <= MOST_REPEATS:
+                return value * frame.times
+            self._problems.add(f"times within times: more than {MOST_REPEATS:,}", common.times.at)
+        elif not isinstance(value, _Failed):
+            text = f"times must be a whole number from 1 to {MOST_REPEATS:,}, got {shown(value)}"
+            self._problems.add(text, common.times.at)
         return 1
 
     def truth(self, term: Term | None, values: Environment, *, default: bool) -> bool:

@@ -239,7 +239,8 @@ class Expander:
         return inner
 
     def _inherit(self, common: Common, frame: Frame, inner: Frame) -> None:
-        """Make trainable and training_only of a container hold for what is inside."""
+        """Make trainable, training_only and times of a container hold for what is inside."""
+        inner.times = self._evaluator.times(common, frame)
         if common.trainable is not None:
             inner.trainable = frame.trainable and self._evaluator.truth(
                 common.trainable, frame.values, default=True

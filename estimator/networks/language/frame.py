@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Frame:
     """Values by name, names of layers, paths, what flowed into the block, and what holds for all inside."""
 
-    __slots__ = ("depth", "entry", "paths", "scope", "trainable", "training_only", "values")
+    __slots__ = ("depth", "entry", "paths", "scope", "times", "trainable", "training_only", "values")
 
     def __init__(self, values: dict[str, Value], scope: Scope, paths: Paths, entry: Flow | None) -> None:
         self.values = values
@@ -24,6 +24,7 @@ class Frame:
         self.entry = entry
         self.trainable = True
         self.training_only = False
+        self.times = 1
         self.depth = 0
 
     def inside(self, path: str) -> Frame:
@@ -42,5 +43,6 @@ class Frame:
     def _with(self, frame: Frame, deeper: int = 1) -> Frame:
         frame.trainable = self.trainable
         frame.training_only = self.training_only
+        frame.times = self.times
         frame.depth = self.depth + deeper
         return frame

@@ -34,6 +34,7 @@ class Common:
     sources: tuple[Term, ...] | None = None
     repeat: Term | None = None
     var: str = "i"
+    times: Term | None = None
     trainable: Term | None = None
     training_only: Term | None = None
 

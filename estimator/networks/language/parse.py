@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from estimator.networks.language.problems import Problems
     from estimator.networks.language.terms import Term
 
-RESERVED = ("type", "name", "from", "repeat", "var", "reuse", "tie", "trainable", "training_only")
+RESERVED = ("type", "name", "from", "repeat", "var", "times", "reuse", "tie", "trainable", "training_only")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OWN_NAMES = ("prev", "in")  # what ``from`` understands besides names of layers
@@ -178,6 +178,7 @@ class Parser:
             sources=self._sources(reserved["from"][1]) if "from" in reserved else None,
             repeat=term("repeat"),
             var=self._variable(term("var")),
+            times=term("times"),
             trainable=term("trainable"),
             training_only=term("training_only"),
         )

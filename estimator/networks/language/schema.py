@@ -141,6 +141,10 @@ def _reserved() -> Schema:
         "from": {**_NAMES, "description": "names of layers or inputs; the output above is prev"},
         "repeat": or_expression({"type": ["integer", "boolean"], "minimum": 0, "maximum": MOST_REPEATS}),
         "var": {"type": "string", "default": "i", "description": "name of the repeat's counter"},
+        "times": {
+            **or_expression({"type": "integer", "minimum": 1, "maximum": MOST_REPEATS}),
+            "description": "how often it runs, with the same weights: the steps of a decoder",
+        },
         "reuse": {"type": "string", "description": "the layers of that name again, with the same weights"},
         "tie": {"type": "string", "description": "the weight is that layer's"},
         "trainable": or_expression({"type": "boolean"}),

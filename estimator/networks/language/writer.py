@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from estimator.networks.graph import Node, Reference
@@ -26,6 +27,7 @@ class NodeWriter:
 
     def __init__(self, inputs: int, binder: Binder, evaluator: Evaluator, problems: Problems) -> None:
         self.nodes: list[Node] = []
+        self._calls = 0
         self._inputs = inputs
         self._binder = binder
         self._evaluator = evaluator
@@ -46,6 +48,8 @@ class NodeWriter:
             self._problems.add(f"nothing flows into {item.cls.type_name}", common.at, self._no_input_hint())
             return UNKNOWN
         self._make_room(1, common.at)
+        times = self._evaluator.times(common, frame)
+        self._runs(times, common.at)
         self.nodes.append(
             Node(
                 path=path,
@@ -56,6 +60,7 @@ class NodeWriter:
                 and frame.trainable,
                 training_only=self._evaluator.truth(common.training_only, frame.values, default=False)
                 or frame.training_only,
+                times=times,
                 at=common.at,
                 places=item.places,
                 hint=item.hint,
@@ -87,13 +92,22 @@ class NodeWriter:
             return UNKNOWN
         self._make_room(target.last - target.first, at)
         self._evaluator.step(at, target.last - target.first)
+        times = self._evaluator.times(item.common, frame)
         nodes, outputs = copies(target, self.nodes, self._inputs, inputs=inputs, path=path, at=at)
+        nodes = [replace(node, times=node.times * times) for node in nodes]
+        self._runs(sum(node.times for node in nodes), at)
         self.nodes += nodes
         return outputs
 
     def _make_room(self, count: int, at: Location) -> None:
         if len(self.nodes) + count > MOST_LAYERS:
             raise self._problems.stop(f"more than {MOST_LAYERS:,} layers", at)
+
+    def _runs(self, times: int, at: Location) -> None:
+        """Count the calls of layers that ``times`` adds to their number."""
+        self._calls += times
+        if self._calls > MOST_LAYERS:
+            raise self._problems.stop(f"more than {MOST_LAYERS:,} calls of layers", at)
 
     def _no_input_hint(self) -> str | None:
         if self._inputs == 0:
