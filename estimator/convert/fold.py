@@ -179,7 +179,12 @@ class _Folder:
         entry = self.network.entries[index]
         usual = DEFAULTS.get(entry.type.rstrip("123d"), {})
         item = Item(
-            entry.type, _ordered(usual | entry.args), entry=entry, defaults=usual, result=index, path=entry.path
+            entry.type,
+            _ordered(usual | entry.args),
+            entry=entry,
+            defaults=usual,
+            result=index,
+            path=entry.path,
         )
         self.items[index] = item
         return item
@@ -383,7 +388,8 @@ def _multiple(vector: tuple[Any, ...], names: dict[tuple[Any, ...], str]) -> Arg
 
 _SHORT = {
     "out_channels": "width", "out_features": "features", "kernel_size": "kernel", "num_heads": "heads",
-    "shape": "size", "sizes": "part", "num_embeddings": "rows", "embedding_dim": "dim_", "hidden_size": "hidden",
+    "shape": "size", "sizes": "part", "num_embeddings": "rows", "embedding_dim": "dim_",
+    "hidden_size": "hidden",
 }  # fmt: skip
 
 

@@ -35,7 +35,9 @@ def huggingface_network(text: str, name: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{name}: not JSON: {error}") from None
     if not isinstance(config, dict) or "model_type" not in config:
-        raise InputError(f"{name}: no 'model_type' in it", hint="give the config.json of a transformers model")
+        raise InputError(
+            f"{name}: no 'model_type' in it", hint="give the config.json of a transformers model"
+        )
     kind = str(config["model_type"])
     if kind not in FAMILIES:
         hint = suggestion(kind, FAMILIES) or f"known are {', '.join(sorted(FAMILIES))}"
@@ -66,7 +68,13 @@ def _refuse(config: Config, **allowed: Any) -> None:  # noqa: ANN401 - values of
 def _activation(config: Config, key: str) -> Config:
     """Return the parameters for an activation by its name in transformers."""
     name = config.get(key) or "gelu"
-    gelus = {"gelu": "none", "gelu_new": "new", "gelu_pytorch_tanh": "tanh", "gelu_fast": "new", "quick_gelu": "quick"}
+    gelus = {
+        "gelu": "none",
+        "gelu_new": "new",
+        "gelu_pytorch_tanh": "tanh",
+        "gelu_fast": "new",
+        "quick_gelu": "quick",
+    }
     if name in gelus:
         return {"activation": "GELU", "gelu": gelus[name]}
     others = {"relu": "ReLU", "silu": "SiLU", "swish": "SiLU"}
@@ -128,7 +136,8 @@ def _distilbert(config: Config) -> Config:
     if head not in ("none", "qa", "classification"):
         raise InputError(f"architectures: {config['architectures']} is not described by this family")
     return {
-        "seq": _need(config, "max_position_embeddings"), "positions": _need(config, "max_position_embeddings"),
+        "seq": _need(config, "max_position_embeddings"), "positions": _need(config,
+        "max_position_embeddings"),
         "vocab": _need(config, "vocab_size"), "d": _need(config, "dim"), "heads": _need(config, "n_heads"),
         "ffn": _need(config, "hidden_dim"), "layers": _need(config, "n_layers"), "head": head,
     }  # fmt: skip
@@ -204,7 +213,8 @@ def _t5(config: Config) -> Config:
     layers = _need(config, "num_layers")
     _refuse(config, num_decoder_layers=layers, relative_attention_num_buckets=32)
     return {
-        "seq": config.get("n_positions", 512), "vocab": _need(config, "vocab_size"), "d": _need(config, "d_model"),
+        "seq": config.get("n_positions", 512), "vocab": _need(config, "vocab_size"), "d": _need(config,
+        "d_model"),
         "heads": _need(config, "num_heads"), "head_dim": _need(config, "d_kv"), "ffn": _need(config, "d_ff"),
         "layers": layers, "gated": kind != "relu",
     }  # fmt: skip

@@ -36,9 +36,7 @@ class _State:
 
     def add(self, kind: str, args: Config, inputs: list[_Tensor], shape: Shape, path: str) -> _Tensor:
         """Append an entry; references count inputs first, of which there are ``count``."""
-        self.entries.append(
-            Entry(type=kind, args=args, inputs=tuple(t.source for t in inputs), path=path)
-        )
+        self.entries.append(Entry(type=kind, args=args, inputs=tuple(t.source for t in inputs), path=path))
         return _Tensor(Source(self.count + len(self.entries) - 1), shape)
 
 
@@ -47,7 +45,9 @@ HANDLERS: dict[str, Callable[[_State, Config, list[_Tensor]], _Tensor]] = {}
 
 def handles(
     *names: str,
-) -> Callable[[Callable[[_State, Config, list[_Tensor]], _Tensor]], Callable[[_State, Config, list[_Tensor]], _Tensor]]:
+) -> Callable[
+    [Callable[[_State, Config, list[_Tensor]], _Tensor]], Callable[[_State, Config, list[_Tensor]], _Tensor]
+]:
     """Register a Keras class."""
 
     def add(
@@ -71,14 +71,10 @@ def keras_network(text: str, name: str) -> Converted:
         raise InputError(f"{name}: no Keras model in it", hint="save one with model.to_json()")
     layers = model["config"]["layers"] if isinstance(model["config"], dict) else model["config"]
     state = _State()
-    if kind == "Sequential":
-        outputs = [_sequential(state, layers)]
-    else:
-        outputs = _functional(state, model["config"])
-    loss = None
-    last = state.entries[-1].type if state.entries else ""
-    if last == "Softmax":
-        loss = "CrossEntropyLoss"
+    is_row = kind == "Sequential"
+    outputs = [_sequential(state, layers)] if is_row else _functional(state, model["config"])
+    ends_in_softmax = bool(state.entries) and state.entries[-1].type == "Softmax"
+    loss = "CrossEntropyLoss" if ends_in_softmax else None
     return Converted(
         name=name, inputs=state.inputs, entries=state.entries, outputs=[t.source for t in outputs], loss=loss
     )
@@ -109,7 +105,9 @@ def _functional(state: _State, config: Config) -> list[_Tensor]:
             continue
         calls = layer["inbound_nodes"]
         if len(calls) > 1:
-            raise InputError(f"layer {name!r} is called {len(calls)} times: shared layers are not converted yet")
+            raise InputError(
+                f"layer {name!r} is called {len(calls)} times: shared layers are not converted yet"
+            )
         values[name] = _layer(state, layer, [values[n] for n in _inbound(calls[0])])
     named = config["output_layers"]
     return [values[out[0]] for out in (named if isinstance(named[0], list) else [named])]
@@ -186,13 +184,14 @@ def _brief(values: Shape) -> int | list[int]:
 
 
 def _window(
-    state: _State, config: Config, x: _Tensor, kernel: Shape, stride: Shape, dilation: Shape
+    state: _State, config: Config, x: _Tensor, *, kernel: Shape, stride: Shape, dilation: Shape
 ) -> tuple[_Tensor, int | list[int], Shape]:
     """Return the input (padded first where it must be more behind), the padding, and the output's size."""
     size = x.shape[1:]
     if config.get("padding") != "same":
         out = tuple(
-            (s - d * (k - 1) - 1) // st + 1 for s, k, st, d in zip(size, kernel, stride, dilation, strict=True)
+            (s - d * (k - 1) - 1) // st + 1
+            for s, k, st, d in zip(size, kernel, stride, dilation, strict=True)
         )
         return x, 0, out
     out = tuple(-(-s // st) for s, st in zip(size, stride, strict=True))
@@ -212,7 +211,7 @@ def _convolved(
 ) -> _Tensor:
     kernel, stride = _pair(config["kernel_size"], dims), _pair(config.get("strides", 1), dims)
     dilation = _pair(config.get("dilation_rate", 1), dims)
-    x, padding, size = _window(state, config, x, kernel, stride, dilation)
+    x, padding, size = _window(state, config, x, kernel=kernel, stride=stride, dilation=dilation)
     args: Config = {"out_channels": width, "kernel_size": _brief(kernel)}
     args |= {"stride": _brief(stride)} if set(stride) != {1} else {}
     args |= {"padding": padding} if padding else {}
@@ -254,7 +253,9 @@ def _separable(state: _State, config: Config, inputs: list[_Tensor]) -> _Tensor:
 @handles("Dense")
 def _dense(state: _State, config: Config, inputs: list[_Tensor]) -> _Tensor:
     (x,) = inputs
-    args: Config = {"out_features": config["units"]} | ({} if config.get("use_bias", True) else {"bias": False})
+    args: Config = {"out_features": config["units"]} | (
+        {} if config.get("use_bias", True) else {"bias": False}
+    )
     return state.add("Linear", args, [x], (*x.shape[:-1], config["units"]), config.get("name", ""))
 
 
@@ -270,7 +271,7 @@ def _flatten(state: _State, config: Config, inputs: list[_Tensor]) -> _Tensor:
 def _pool(state: _State, config: Config, inputs: list[_Tensor], kind: str) -> _Tensor:
     kernel = _pair(config["pool_size"], 2)
     stride = _pair(config.get("strides") or config["pool_size"], 2)
-    x, padding, size = _window(state, config, inputs[0], kernel, stride, (1, 1))
+    x, padding, size = _window(state, config, inputs[0], kernel=kernel, stride=stride, dilation=(1, 1))
     args: Config = {"kernel_size": _brief(kernel)} | ({"stride": _brief(stride)} if stride != kernel else {})
     args |= {"padding": padding} if padding else {}
     return state.add(kind, args, [x], (x.shape[0], *size), config.get("name", ""))
@@ -396,7 +397,9 @@ def _up_sampling(state: _State, config: Config, inputs: list[_Tensor]) -> _Tenso
 
 @handles("Rescaling")
 def _rescaling(state: _State, config: Config, inputs: list[_Tensor]) -> _Tensor:
-    return state.add("MulScalar", {"value": float(config["scale"])}, inputs, inputs[0].shape, config.get("name", ""))
+    return state.add(
+        "MulScalar", {"value": float(config["scale"])}, inputs, inputs[0].shape, config.get("name", "")
+    )
 
 
 @handles("Reshape")

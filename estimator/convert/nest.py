@@ -80,7 +80,7 @@ class Nester:
         if len(inside) > 1 and first_end + 1 < n and items[first_end + 1].uses:
             use = items[first_end + 1].uses[0]
             if not use.output:
-                at = position.get(id(use.item), None) if use.item is not None else -1
+                at = position.get(id(use.item)) if use.item is not None else -1
                 if at is not None and at < first_end:
                     candidates.append(at)
         for source_at in candidates:
@@ -116,7 +116,9 @@ class Nester:
             return branches if all(branches) else None
         return branches if len(branches) == 2 or all(branches) else None  # noqa: PLR2004
 
-    def _is_branch(self, items: list[Item], branch: list[Item], source: Item | None, join: Item) -> bool:
+    def _is_branch(  # noqa: PLR0911 - a list of conditions
+        self, items: list[Item], branch: list[Item], source: Item | None, join: Item
+    ) -> bool:
         """Tell whether a branch reads only the source, and only its end is read, by the join alone."""
         own = {id(item) for item in branch}
         for item in branch:
@@ -130,7 +132,9 @@ class Nester:
         if branch[-1].result in self.kept:
             return False
         first = branch[0]
-        if first.uses and not (len(first.uses) == 1 and first.uses[0].item is source and not first.uses[0].output):
+        if first.uses and not (
+            len(first.uses) == 1 and first.uses[0].item is source and not first.uses[0].output
+        ):
             return False
         if not first.uses or first.type in SOURCES:
             return False

@@ -43,7 +43,10 @@ class _State:
     def add(self, node: Node, kind: str, args: Attributes, inputs: list[str], weights: list[str]) -> Source:
         """Append the entry of a node; ``weights`` are the initialisers it owns."""
         entry = Entry(
-            type=kind, args=args, inputs=tuple(self.source(n) for n in inputs), path=node.name or node.output[0]
+            type=kind,
+            args=args,
+            inputs=tuple(self.source(n) for n in inputs),
+            path=node.name or node.output[0],
         )
         if weights and weights[0] in self.owners:
             entry.tie = self.owners[weights[0]]
@@ -72,7 +75,9 @@ def handles(
 ) -> Callable[[Callable[[_State, Node, Attributes], None]], Callable[[_State, Node, Attributes], None]]:
     """Register an ONNX operator."""
 
-    def add(function: Callable[[_State, Node, Attributes], None]) -> Callable[[_State, Node, Attributes], None]:
+    def add(
+        function: Callable[[_State, Node, Attributes], None],
+    ) -> Callable[[_State, Node, Attributes], None]:
         for name in names:
             HANDLERS[name] = function
         return function
@@ -169,7 +174,7 @@ def _custom(state: _State, node: Node, reason: str) -> None:
     values = [n for n in node.input if n in state.sources]
     own = [n for n in node.input if n in state.weights and n not in state.owners and n not in state.sources]
     size = 4 * (sum(prod(state.shapes.get(n, ())) for n in (*values, *own)) + prod(out))
-    args = {
+    args: Attributes = {
         "out_shape": list(out[1:]) or [1], "params": sum(prod(state.weights[n]) for n in own), "flops": 0,
         "bytes": max(1, size // max(1, out[0])),
     }  # fmt: skip
@@ -212,7 +217,11 @@ def _conv(state: _State, node: Node, attributes: Attributes) -> None:
     transposed = node.op_type == "ConvTranspose"
     width = shape[1] * groups if transposed else shape[0]
     made: Attributes = {"out_channels": width, "kernel_size": _brief(list(shape[2:]))}
-    for ours, theirs in (("stride", "strides"), ("dilation", "dilations"), ("output_padding", "output_padding")):
+    for ours, theirs in (
+        ("stride", "strides"),
+        ("dilation", "dilations"),
+        ("output_padding", "output_padding"),
+    ):
         values = attributes.get(theirs)
         usual = 0 if ours == "output_padding" else 1
         if values and set(values) != {usual}:
@@ -259,9 +268,12 @@ def _layer_norm(state: _State, node: Node, attributes: Attributes) -> None:
 
 
 _UNARY = {
-    "Relu": "ReLU", "Sigmoid": "Sigmoid", "Tanh": "Tanh", "Elu": "ELU", "Selu": "SELU", "LeakyRelu": "LeakyReLU",
-    "Softplus": "Softplus", "HardSwish": "Hardswish", "HardSigmoid": "Hardsigmoid", "Mish": "Mish", "Gelu": "GELU",
-    "Exp": "Exp", "Log": "Log", "Sqrt": "Sqrt", "Erf": "Erf", "Abs": "Abs", "Neg": "Neg", "Reciprocal": "Reciprocal",
+    "Relu": "ReLU", "Sigmoid": "Sigmoid", "Tanh": "Tanh", "Elu": "ELU", "Selu": "SELU",
+    "LeakyRelu": "LeakyReLU",
+    "Softplus": "Softplus", "HardSwish": "Hardswish", "HardSigmoid": "Hardsigmoid", "Mish": "Mish",
+    "Gelu": "GELU",
+    "Exp": "Exp", "Log": "Log", "Sqrt": "Sqrt", "Erf": "Erf", "Abs": "Abs", "Neg": "Neg",
+    "Reciprocal": "Reciprocal",
     "Sin": "Sin", "Cos": "Cos", "Floor": "Floor", "Identity": "Identity",
 }  # fmt: skip
 
@@ -393,8 +405,3 @@ def _split(state: _State, node: Node, attributes: Attributes) -> None:
     axis = attributes.get("axis", 0)
     sizes = [state.shapes[name][axis] for name in node.output]
     state.add(node, "Split", {"split_size": sizes, "dim": axis}, [node.input[0]], [])
-
-
-@handles("LSTM", "GRU", "RNN")
-def _recurrent(state: _State, node: Node, attributes: Attributes) -> None:
-    raise UnknownFormError("recurrent layers of ONNX")

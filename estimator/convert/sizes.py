@@ -15,7 +15,7 @@ _DIVISORS = (1, 2, 4, 8, 16, 32, 64, 128, 7, 14, 28, 56, 112, 6, 12, 24, 48, 10,
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A number of the image size, as an expression of the language; ``values`` are those it was found from."""
+    """A number of the image size, as an expression; ``values`` are those it was found from."""
 
     text: str
     values: tuple[int, ...]
@@ -47,15 +47,11 @@ def _entry(
     for other in group[1:]:
         if other.type != first.type or other.inputs != first.inputs or set(other.args) != set(first.args):
             raise NoFormulaError(f"{first.path}: {first.type} or {other.type}")
-    args = {
-        key: _value([entry.args[key] for entry in group], sizes, name, known) for key in first.args
-    }
+    args = {key: _value([entry.args[key] for entry in group], sizes, name, known) for key in first.args}
     return replace(first, args=args)
 
 
-def _value(
-    values: list[Any], sizes: Sequence[int], name: str, known: dict[tuple[int, ...], Formula]
-) -> Any:  # noqa: ANN401 - an argument
+def _value(values: list[Any], sizes: Sequence[int], name: str, known: dict[tuple[int, ...], Formula]) -> Any:  # noqa: ANN401 - an argument
     first = values[0]
     if all(v == first for v in values):
         return first
@@ -131,7 +127,11 @@ def _square_of_offset(values: Sequence[int], units: list[tuple[list[int], str]])
                 base = [factor * u + offset for u in unit]
                 side = f"({text} + {offset})" if offset > 0 else f"({text} - {-offset})"
                 if factor != 1:
-                    side = f"({factor} * {text} + {offset})" if offset > 0 else f"({factor} * {text} - {-offset})"
+                    side = (
+                        f"({factor} * {text} + {offset})"
+                        if offset > 0
+                        else f"({factor} * {text} - {-offset})"
+                    )
                 for extra in (False, True):
                     found = _fit(values, [b * b for b in base], f"{side} * {side}", extra)
                     if found:

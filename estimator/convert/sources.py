@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.entries import Converted, Gap, Given
+from estimator.convert.entries import Given
 from estimator.convert.write import plain_network, yaml_text
 from estimator.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from estimator.convert.entries import Converted, Gap
 
 KINDS = ("torch", "torchvision", "timm", "hf", "onnx", "keras")
 
@@ -65,7 +67,8 @@ def _torch(what: str, inputs: Sequence[str]) -> Conversion:
         raise InputError(f"torch:{what} names no callable", hint="write torch:package.module:callable")
     if not inputs:
         raise InputError(
-            "a PyTorch module does not say what it is called with", hint="add --input 3x224x224 (without the batch)"
+            "a PyTorch module does not say what it is called with",
+            hint="add --input 3x224x224 (without the batch)",
         )
     with weightless():
         module = _imported(module_name, callable_name)()
@@ -155,5 +158,6 @@ def _identifier(name: str) -> str:
 
 
 _READERS: dict[str, Callable[[str, Sequence[str]], Conversion]] = {
-    "torch": _torch, "torchvision": _torchvision, "timm": _timm, "hf": _huggingface, "onnx": _onnx, "keras": _keras,
+    "torch": _torch, "torchvision": _torchvision, "timm": _timm, "hf": _huggingface, "onnx": _onnx,
+    "keras": _keras,
 }  # fmt: skip

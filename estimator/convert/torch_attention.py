@@ -9,18 +9,14 @@ from estimator.convert.torch_translate import UntranslatableError, arguments, tr
 
 if TYPE_CHECKING:
     from estimator.convert.torch_trace import Call
-    from estimator.convert.torch_trace import Ref
-from estimator.convert.torch_translate import Translation
-
+    from estimator.convert.torch_translate import Translation
 
 _USUAL_RANK = 4  # (batch, heads, length, dim)
 
 
-@translates(
-    "torch.nn.functional.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention"
-)
+@translates("torch.nn.functional.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention")
 def scaled_dot_product_attention(t: Translation, call: Call) -> None:
-    """A mask is a fourth input."""
+    """Translate: a mask is a fourth input."""
     a = arguments(call, "query key value attn_mask dropout_p is_causal")
     args: dict[str, Any] = {}
     if a.get("dropout_p"):
@@ -58,10 +54,11 @@ def _four(t: Translation, ref: Ref) -> list[int]:
 
 @translates("torch.nn.functional.multi_head_attention_forward")
 def multi_head_attention(t: Translation, call: Call) -> None:
-    """The function works sequence-first: a module that is batch-first transposes around it."""
+    """Translate: the function works sequence-first: a module that is batch-first transposes around it."""
     names = (
-        "query key value embed_dim_to_check num_heads in_proj_weight in_proj_bias bias_k bias_v add_zero_attn "
-        "dropout_p out_proj_weight out_proj_bias training key_padding_mask need_weights attn_mask"
+        "query key value embed_dim_to_check num_heads in_proj_weight in_proj_bias bias_k bias_v "
+        "add_zero_attn dropout_p out_proj_weight out_proj_bias training key_padding_mask need_weights "
+        "attn_mask"
     )
     a = arguments(call, names)
     if a.get("use_separate_proj_weight"):

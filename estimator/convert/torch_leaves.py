@@ -33,7 +33,7 @@ def stochastic_depth(t: Translation, call: Call) -> None:
 
 @translates(_CONDITIONAL)
 def conditional_convolution(t: Translation, call: Call) -> None:
-    """Weights mixed for each sample, then a convolution with a group a sample: the batch is in its channels."""
+    """Translate: weights mixed for each sample, then a convolution with a group for each of them."""
     x, routing = call.args
     module = call.module
     experts, size = module.weight.shape

@@ -29,7 +29,7 @@ class Meter:
             def __torch_dispatch__(
                 self,
                 func: Any,  # noqa: ANN401 - an operator
-                types: object,  # noqa: ARG002 - the protocol's signature
+                types: object,
                 args: Any = (),  # noqa: ANN401
                 kwargs: Any = None,  # noqa: ANN401
             ) -> object:
@@ -60,9 +60,7 @@ def measured(call: Call, scaled: Scaled) -> Meter:
         if isinstance(thing, Ref):
             if thing.index not in made:
                 value = scaled.trace.values[thing.index]
-                made[thing.index] = torch.empty(
-                    value.shape, dtype=getattr(torch, value.dtype), device="meta"
-                )
+                made[thing.index] = torch.empty(value.shape, dtype=getattr(torch, value.dtype), device="meta")
             return made[thing.index]
         if isinstance(thing, PerSample):
             return thing.count * scaled.batch

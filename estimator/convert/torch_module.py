@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.entries import Converted, Given
+from estimator.convert.entries import Converted
 from estimator.convert.torch_leaves import LEAVES
 from estimator.convert.torch_scale import scaled, scaled_like
 from estimator.convert.torch_trace import import_torch, trace
@@ -14,6 +14,7 @@ from estimator.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from estimator.convert.entries import Given
     from estimator.convert.torch_trace import Torch
 
 BATCHES = (2, 3)
@@ -59,7 +60,8 @@ def convert(
     state = translate(marked, list(inputs), training_only)
     outputs = [state.output(index) for index in first.outputs]
     return Converted(
-        name=name, inputs=list(inputs), entries=state.entries, outputs=outputs, source=source, gaps=state.gaps,
+        name=name, inputs=list(inputs), entries=state.entries, outputs=outputs, source=source,
+        gaps=state.gaps,
         scopes=first.scopes, scaled=marked,
         output_shapes=[marked.trace.values[i].shape[1:] for i in first.outputs],
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from estimator.convert.torch_trace import Ref
-from estimator.convert.torch_translate import TRANSLATORS, UntranslatableError, arguments, translates
+from estimator.convert.torch_translate import TRANSLATORS, arguments, translates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +20,18 @@ _ACTIVATIONS = {
     "elu": "ELU", "leaky_relu": "LeakyReLU", "selu": "SELU", "celu": "CELU", "softsign": "Softsign",
     "logsigmoid": "LogSigmoid", "hardtanh": "Hardtanh",
 }  # fmt: skip
-_IN_PLACE = frozenset(_ACTIVATIONS.values()) - {"Sigmoid", "Tanh", "GELU", "Softplus", "Softsign", "LogSigmoid"}
+_IN_PLACE = frozenset(_ACTIVATIONS.values()) - {
+    "Sigmoid",
+    "Tanh",
+    "GELU",
+    "Softplus",
+    "Softsign",
+    "LogSigmoid",
+}
 _UNARY = {
     "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "neg": "Neg", "abs": "Abs", "sin": "Sin",
     "cos": "Cos", "square": "Square", "reciprocal": "Reciprocal", "erf": "Erf",
- "sign": "Sign", 
+ "sign": "Sign",
     "floor": "Floor", "round": "Round",
 }  # fmt: skip
 
@@ -39,7 +46,8 @@ def names(verb: str) -> tuple[str, ...]:
 
 
 def _first(call: Call) -> Ref:
-    return call.args[0] if call.args else next(iter(call.kwargs.values()))
+    found: Ref = call.args[0] if call.args else next(iter(call.kwargs.values()))
+    return found
 
 
 def _activation(kind: str) -> Callable[[Translation, Call], None]:
@@ -76,7 +84,7 @@ for _name in ("torch.Tensor.__neg__", "torch.Tensor.__abs__", "torch.negative", 
 
 @translates(*names("prelu"))
 def prelu(t: Translation, call: Call) -> None:
-    """A slope that trains, one or one a channel."""
+    """Translate: a slope that trains, one or one a channel."""
     a = arguments(call, "input weight")
     count = t.shape(a["weight"])[0]
     t.emit(call, "PReLU", {"num_parameters": count} if count > 1 else {}, [a["input"]], [a["weight"]])
@@ -136,7 +144,7 @@ _binary("Atan2", ("torch.atan2", "torch.Tensor.atan2"))
 
 @translates(*names("clamp"), *names("clamp_min"), *names("clamp_max"), *names("clip"))
 def clamp(t: Translation, call: Call) -> None:
-    """The bounds decide nothing but are worth saying."""
+    """Translate: the bounds decide nothing but are worth saying."""
     order = {"clamp_min": "input min", "clamp_max": "input max"}.get(
         call.function.rsplit(".", 1)[-1].rstrip("_"), "input min max"
     )
@@ -154,7 +162,7 @@ def addcmul(t: Translation, call: Call) -> None:
 
 @translates("torch.Tensor.masked_fill", "torch.masked_fill", "torch.Tensor.masked_fill_")
 def masked_fill(t: Translation, call: Call) -> None:
-    """A number where the mask is set."""
+    """Translate: a number where the mask is set."""
     a = arguments(call, "input mask value")
     t.emit(call, "MaskedFill", {}, [a["input"], a["mask"]])
 
@@ -168,5 +176,5 @@ def where(t: Translation, call: Call) -> None:
 
 @translates("torch.Tensor.zero_", "torch.Tensor.fill_")
 def fill(t: Translation, call: Call) -> None:
-    """A number written over a tensor: one pass."""
+    """Translate: a number written over a tensor: one pass."""
     t.emit(call, "MulScalar", {"value": 0.0}, [call.args[0]])

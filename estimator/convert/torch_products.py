@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.torch_trace import Ref
 from estimator.convert.torch_translate import UntranslatableError, arguments, translates
 
 if TYPE_CHECKING:
     from estimator.convert.entries import Source
-    from estimator.convert.torch_trace import Call
+    from estimator.convert.torch_trace import Call, Ref
     from estimator.convert.torch_translate import Translation
 
 
@@ -28,7 +27,7 @@ def unless(args: dict[str, Any], **defaults: Any) -> dict[str, Any]:  # noqa: AN
 
 @translates("torch.nn.functional.linear")
 def linear(t: Translation, call: Call) -> None:
-    """A weight that is computed makes a product of two activations."""
+    """Translate: a weight that is computed makes a product of two activations."""
     a = arguments(call, "input weight bias")
     x, weight, bias = a["input"], a["weight"], a.get("bias")
     if t.parameter(weight) is None:
@@ -71,11 +70,9 @@ def _convolution(
     t.emit(call, f"Functional{kind}", args, operand_list)
 
 
-@translates(
-    *(f"torch.nn.functional.conv{d}d" for d in (1, 2, 3)), *(f"torch.conv{d}d" for d in (1, 2, 3))
-)
+@translates(*(f"torch.nn.functional.conv{d}d" for d in (1, 2, 3)), *(f"torch.conv{d}d" for d in (1, 2, 3)))
 def convolution(t: Translation, call: Call) -> None:
-    """The usual kind."""
+    """Translate: the usual kind."""
     a = arguments(call, "input weight bias stride padding dilation groups")
     dims = call.function[-2]
     shape = t.shape(a["weight"])
@@ -91,7 +88,7 @@ def convolution(t: Translation, call: Call) -> None:
     *(f"torch.conv_transpose{d}d" for d in (1, 2, 3)),
 )
 def transposed_convolution(t: Translation, call: Call) -> None:
-    """The kind that enlarges."""
+    """Translate: the kind that enlarges."""
     a = arguments(call, "input weight bias stride padding output_padding groups dilation")
     dims = call.function[-2]
     shape, groups = t.shape(a["weight"]), a.get("groups", 1)
@@ -107,7 +104,7 @@ def transposed_convolution(t: Translation, call: Call) -> None:
     "torch.mm", "torch.Tensor.mm", "torch.Tensor.__rmatmul__",
 )  # fmt: skip
 def matmul(t: Translation, call: Call) -> None:
-    """A product of two tensors."""
+    """Translate: a product of two tensors."""
     a = arguments(call, "input other")
     x, y = a["input"], a.get("other", a.get("mat2"))
     operands = [y, x] if call.function.endswith("__rmatmul__") else [x, y]
@@ -116,7 +113,7 @@ def matmul(t: Translation, call: Call) -> None:
 
 @translates("torch.functional.einsum", "torch.einsum")
 def einsum(t: Translation, call: Call) -> None:
-    """A product of two tensors after bringing their indices into order; the rest is a view or a copy."""
+    """Translate: a product of two tensors, their indices brought into order; the rest is views or copies."""
     equation, *operands = call.args
     if len(operands) == 1 and isinstance(operands[0], tuple):
         operands = list(operands[0])
@@ -170,7 +167,7 @@ def _ordered(
 
 @translates("torch.baddbmm", "torch.addmm", "torch.Tensor.baddbmm", "torch.Tensor.addmm")
 def product_and_sum(t: Translation, call: Call) -> None:
-    """A product whose epilogue adds a tensor."""
+    """Translate: a product whose epilogue adds a tensor."""
     a = arguments(call, "input a b")
     product = t.step(call, "MatMul", {}, [t.source(call.args[1]), t.source(call.args[2])])
     if a.get("beta", 1) == 0:
@@ -181,17 +178,15 @@ def product_and_sum(t: Translation, call: Call) -> None:
 
 @translates("torch.nn.functional.embedding")
 def embedding(t: Translation, call: Call) -> None:
-    """A look-up in a table of parameters."""
+    """Translate: a look-up in a table of parameters."""
     a = arguments(call, "input weight")
     rows, width = t.shape(a["weight"])
-    t.emit(
-        call, "Embedding", {"num_embeddings": rows, "embedding_dim": width}, [a["input"]], [a["weight"]]
-    )
+    t.emit(call, "Embedding", {"num_embeddings": rows, "embedding_dim": width}, [a["input"]], [a["weight"]])
 
 
 @translates("torch.lstm", "torch.gru", "torch.rnn_tanh", "torch.rnn_relu")
 def recurrent(t: Translation, call: Call) -> None:
-    """A stack of recurrent layers; its weights come as one flat list."""
+    """Translate: a stack of recurrent layers; its weights come as one flat list."""
     x, state, weights, bias, layers, dropout, _, bidirectional, batch_first = call.args[:9]
     kind = {"lstm": "LSTM", "gru": "GRU"}.get(call.function.removeprefix("torch."), "RNN")
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]

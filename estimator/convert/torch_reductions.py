@@ -37,19 +37,22 @@ def reduction(kind: str) -> Callable[[Translation, Call], None]:
     return translator
 
 
-for _verb, _kind in {"mean": "Mean", "sum": "Sum", "var": "Var", "std": "Std", "amax": "Max", "amin": "Min"}.items():  # fmt: skip
+_KINDS = {"mean": "Mean", "sum": "Sum", "var": "Var", "std": "Std", "amax": "Max", "amin": "Min"}
+for _verb, _kind in _KINDS.items():
     for _name in (f"torch.{_verb}", f"torch.Tensor.{_verb}"):
         TRANSLATORS[_name] = reduction(_kind)
 
 
 @translates("torch.max", "torch.Tensor.max", "torch.min", "torch.Tensor.min")
 def extreme(t: Translation, call: Call) -> None:
-    """The largest along a dimension with its place; of two tensors, the larger."""
+    """Translate: the largest along a dimension with its place; of two tensors, the larger."""
     from estimator.convert.torch_trace import Ref
 
     a = arguments(call, "input dim keepdim")
     if isinstance(a.get("dim", a.get("other")), Ref):
-        t.binary(call, "Maximum" if "max" in call.function else "Minimum", a["input"], a.get("dim", a.get("other")))
+        t.binary(
+            call, "Maximum" if "max" in call.function else "Minimum", a["input"], a.get("dim", a.get("other"))
+        )
         return
     reduction("Max" if "max" in call.function else "Min")(t, call)
 
@@ -73,9 +76,15 @@ def normalize(t: Translation, call: Call) -> None:
     t.emit(call, "Normalize", {"dim": -1 if dim % rank == rank - 1 else dim % rank}, [a["input"]])
 
 
-@translates("torch.Tensor.norm", "torch.norm", "torch.functional.norm", "torch.linalg.norm", "torch.linalg.vector_norm")
+@translates(
+    "torch.Tensor.norm",
+    "torch.norm",
+    "torch.functional.norm",
+    "torch.linalg.norm",
+    "torch.linalg.vector_norm",
+)
 def norm(t: Translation, call: Call) -> None:
-    """The norm along dimensions."""
+    """Translate: the norm along dimensions."""
     a = arguments(call, "input p dim keepdim")
     if a.get("dim") is None:
         raise UntranslatableError("a norm of everything")
@@ -88,7 +97,7 @@ def norm(t: Translation, call: Call) -> None:
 
 @translates("torch.Tensor.cumsum", "torch.cumsum")
 def cumsum(t: Translation, call: Call) -> None:
-    """Running sums."""
+    """Translate: running sums."""
     t.emit(call, "Cumsum", {"dim": arguments(call, "input dim")["dim"]}, [call.args[0]])
 
 
@@ -129,7 +138,9 @@ def _avg_pool(dims: int) -> Callable[[Translation, Call], None]:
 def _adaptive(kind: str) -> Callable[[Translation, Call], None]:
     def translator(t: Translation, call: Call) -> None:
         a = arguments(call, "input output_size")
-        size = short(tuple(a["output_size"]) if isinstance(a["output_size"], tuple | list) else a["output_size"])
+        size = short(
+            tuple(a["output_size"]) if isinstance(a["output_size"], tuple | list) else a["output_size"]
+        )
         if isinstance(size, list) and None in size:
             raise UntranslatableError("an adaptive size that keeps a dimension")
         t.emit(call, kind, {"output_size": size}, [a["input"]])

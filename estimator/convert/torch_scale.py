@@ -20,7 +20,7 @@ class PerSample:
 
 @dataclass(slots=True)
 class Scaled:
-    """A trace with a batch of ``batch``, and by value the multiple of the batch in each dimension (0: none)."""
+    """A trace with a batch, and by value the multiple of the batch in each dimension (0: none)."""
 
     trace: Trace
     batch: int
@@ -38,9 +38,7 @@ def scaled(first: Trace, second: Trace, batches: tuple[int, int]) -> Scaled:
     for one, two in zip(first.values, second.values, strict=True):
         if len(one.shape) != len(two.shape):
             raise InputError(f"a tensor's rank depends on the batch: {one.shape} and {two.shape}")
-        found.factors.append(
-            tuple(_factor(a, b, batches) for a, b in zip(one.shape, two.shape, strict=True))
-        )
+        found.factors.append(tuple(_factor(a, b, batches) for a, b in zip(one.shape, two.shape, strict=True)))
     for call, other in zip(first.calls, second.calls, strict=True):
         call.args = _merge(call.args, other.args, batches)
         call.kwargs = _merge(call.kwargs, other.kwargs, batches)

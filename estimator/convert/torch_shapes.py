@@ -32,7 +32,10 @@ def reshape(t: Translation, call: Call) -> None:
     x = call.args[0] if call.args else call.kwargs["input"]
     shape, before = output_shape(t, call), list(t.flexible(x))
     verb = call.function.rsplit(".", 1)[-1].rstrip("_")
-    if isinstance(call.args[1] if len(call.args) > 1 else None, Ref) and verb not in ("reshape_as", "view_as"):
+    if isinstance(call.args[1] if len(call.args) > 1 else None, Ref) and verb not in (
+        "reshape_as",
+        "view_as",
+    ):
         raise UntranslatableError("a shape that is computed")
     if verb == "contiguous":
         t.emit(call, "Contiguous", {}, [x])
@@ -111,9 +114,11 @@ def movedim(t: Translation, call: Call) -> None:
     t.emit(call, "Permute", {"dims": order}, [a["input"]])
 
 
-@translates("torch.Tensor.expand", "torch.Tensor.expand_as", "torch.Tensor.broadcast_to", "torch.broadcast_to")
+@translates(
+    "torch.Tensor.expand", "torch.Tensor.expand_as", "torch.Tensor.broadcast_to", "torch.broadcast_to"
+)
 def expand(t: Translation, call: Call) -> None:
-    """A view with a dimension repeated; a parameter repeated over the batch is one for each sample."""
+    """Translate: a view with a dimension repeated; a parameter over the batch is one for each sample."""
     x = call.args[0]
     out = Ref(call.outputs[0])
     shape, before = t.shape(out), t.shape(x)
@@ -181,9 +186,7 @@ def _slice(
     return t.step(call, "Slice", args | ({"step": step} if step != 1 else {}), [source])
 
 
-def _lookup(
-    t: Translation, call: Call, source: Source, where: tuple[Ref, int], items: list[Any]
-) -> Source:
+def _lookup(t: Translation, call: Call, source: Source, where: tuple[Ref, int], items: list[Any]) -> Source:
     """Emit a look-up by constant tables, along one dimension or several in a row; they must be the last."""
     item, dim = where
     rest = items[items.index(item) :]
@@ -204,16 +207,18 @@ def _lookup(
 
 @translates("torch.Tensor.index_select", "torch.index_select")
 def index_select(t: Translation, call: Call) -> None:
-    """A look-up along one dimension."""
+    """Translate: a look-up along one dimension."""
     a = arguments(call, "input dim index")
     t.emit(call, "IndexSelect", {"dim": a["dim"], "count": t.shape(a["index"])[0]}, [a["input"]])
 
 
 @translates("torch.Tensor.narrow", "torch.narrow")
 def narrow(t: Translation, call: Call) -> None:
-    """A slice by length."""
+    """Translate: a slice by length."""
     a = arguments(call, "input dim start length")
-    t.emit(call, "Slice", {"dim": a["dim"], "start": a["start"], "stop": a["start"] + a["length"]}, [a["input"]])
+    t.emit(
+        call, "Slice", {"dim": a["dim"], "start": a["start"], "stop": a["start"] + a["length"]}, [a["input"]]
+    )
 
 
 @translates("torch.Tensor.select", "torch.select")
@@ -223,7 +228,8 @@ def select(t: Translation, call: Call) -> None:
     t.emit(call, "Select", {"dim": a["dim"], "index": a["index"]}, [a["input"]])
 
 
-@translates("torch.Tensor.chunk", "torch.chunk", "torch.Tensor.split", "torch.functional.split", "torch.split",
+@translates("torch.Tensor.chunk", "torch.chunk", "torch.Tensor.split", "torch.functional.split",
+            "torch.split",
             "torch.Tensor.unbind", "torch.unbind", "torch.Tensor.tensor_split", "torch.tensor_split",
             "torch.Tensor.split_with_sizes", "torch.split_with_sizes")  # fmt: skip
 def split(t: Translation, call: Call) -> None:
@@ -270,7 +276,7 @@ def stack(t: Translation, call: Call) -> None:
 
 @translates("torch.nn.functional.pad", "torch._C._nn.pad")
 def pad(t: Translation, call: Call) -> None:
-    """The last dimensions extended, or cut where the padding is negative."""
+    """Translate: the last dimensions extended, or cut where the padding is negative."""
     a = arguments(call, "input pad mode value")
     padding = [int(p) for p in a["pad"]]
     if not any(padding):
@@ -296,9 +302,7 @@ def pad(t: Translation, call: Call) -> None:
 def roll(t: Translation, call: Call) -> None:
     """Elements moved around in circles: a copy."""
     a = arguments(call, "input shifts dims")
-    shifts, dims = (
-        list(v) if isinstance(v, tuple) else [v] for v in (a["shifts"], a.get("dims"))
-    )
+    shifts, dims = (list(v) if isinstance(v, tuple) else [v] for v in (a["shifts"], a.get("dims")))
     if dims == [None]:
         raise UntranslatableError("a roll of everything")
     t.emit(call, "Roll", {"shifts": shifts, "dims": dims}, [a["input"]])
@@ -318,7 +322,9 @@ def interpolate(t: Translation, call: Call) -> None:
     before, after = t.shape(a["input"])[2:], t.shape(Ref(call.outputs[0]))[2:]
     args: dict[str, Any] = {}
     if a.get("scale_factor") is not None:
-        factor = short(tuple(a["scale_factor"]) if isinstance(a["scale_factor"], tuple) else a["scale_factor"])
+        factor = short(
+            tuple(a["scale_factor"]) if isinstance(a["scale_factor"], tuple) else a["scale_factor"]
+        )
         args["scale_factor"] = int(factor) if isinstance(factor, float) and factor.is_integer() else factor
     elif before == after and a.get("mode", "nearest") == "nearest":
         args["scale_factor"] = 1
@@ -332,8 +338,8 @@ def interpolate(t: Translation, call: Call) -> None:
 @translates("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")
 def pixel_shuffle(t: Translation, call: Call) -> None:
     """Channels to pixels."""
-    t.emit(call, "PixelShuffle", {"upscale_factor": arguments(call, "input upscale_factor")["upscale_factor"]},
-           [call.args[0]])  # fmt: skip
+    factor = arguments(call, "input upscale_factor")["upscale_factor"]
+    t.emit(call, "PixelShuffle", {"upscale_factor": factor}, [call.args[0]])
 
 
 @translates("torch.pixel_unshuffle", "torch.nn.functional.pixel_unshuffle")
@@ -357,19 +363,24 @@ def fold(t: Translation, call: Call) -> None:
     """Patches added up to an image."""
     a = arguments(call, "input output_size kernel_size dilation padding stride")
     args = {"output_size": list(a["output_size"])} | unless(
-        {k: a.get(k) for k in ("kernel_size", "dilation", "padding", "stride")}, dilation=1, padding=0, stride=1
+        {k: a.get(k) for k in ("kernel_size", "dilation", "padding", "stride")},
+        dilation=1,
+        padding=0,
+        stride=1,
     )
     t.emit(call, "Fold", args, [a["input"]])
 
 
 @translates("torch.Tensor.clone", "torch.clone")
 def clone(t: Translation, call: Call) -> None:
-    """A copy."""
+    """Translate: a copy."""
     t.emit(call, "Clone", {}, [call.args[0]])
 
 
-@translates("torch.Tensor.to", "torch.Tensor.type_as", "torch.Tensor.float", "torch.Tensor.half", "torch.Tensor.type",
-            "torch.Tensor.bfloat16", "torch.Tensor.long", "torch.Tensor.int", "torch.Tensor.double")  # fmt: skip
+@translates("torch.Tensor.to", "torch.Tensor.type_as", "torch.Tensor.float", "torch.Tensor.half",
+            "torch.Tensor.type",
+            "torch.Tensor.bfloat16", "torch.Tensor.long", "torch.Tensor.int",
+            "torch.Tensor.double")  # fmt: skip
 def to(t: Translation, call: Call) -> None:
     """Another number format."""
     before, after = t.value(call.args[0]).dtype, t.trace.values[call.outputs[0]].dtype
@@ -381,15 +392,16 @@ def to(t: Translation, call: Call) -> None:
 
 @translates("torch.Tensor.detach", "torch.detach")
 def detach(t: Translation, call: Call) -> None:
-    """The same values without a gradient."""
+    """Translate: the same values without a gradient."""
     t.emit(call, "Detach", {}, [call.args[0]])
 
 
 @translates("torch.Tensor.repeat", "torch.tile", "torch.Tensor.tile")
 def repeat(t: Translation, call: Call) -> None:
-    """Copies along dimensions; of something without a batch it may stand for broadcasting."""
+    """Translate: copies along dimensions; of something without a batch it may stand for broadcasting."""
     x = call.args[0]
-    times = call.args[1:] if len(call.args) > 2 or not isinstance(call.args[1], tuple) else call.args[1]
+    more = call.args[1:]
+    times = more[0] if isinstance(more[0], tuple) else more
     if all(isinstance(n, int) for n in times):
         if times[0] != 1 or len(times) != len(t.shape(x)):
             raise UntranslatableError("copies along the first dimension")
@@ -435,7 +447,7 @@ def sliding_window(t: Translation, call: Call) -> None:
 
 @translates("torch.Tensor.__setitem__")
 def assign(t: Translation, call: Call) -> None:
-    """A part of a tensor written over."""
+    """Translate: a part of a tensor written over."""
     x, key, part = call.args
     if not isinstance(part, Ref):
         raise UntranslatableError("a number written over a part")

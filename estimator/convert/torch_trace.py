@@ -101,6 +101,8 @@ SAME_SHAPE = frozenset(
     f"torch.nn.functional.{name}" for name in ("batch_norm", "layer_norm", "group_norm", "rms_norm", "gelu")
 )
 
+RECURRENT = frozenset({"torch.lstm", "torch.gru", "torch.rnn_tanh", "torch.rnn_relu"})
+
 # Functions that take from a tensor only its shape, number format and place.
 _CONSTANT_MAKERS = frozenset(
     {"new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "zeros_like", "ones_like", "full_like",
@@ -205,11 +207,11 @@ class Recorder:
         module: Torch,
     ) -> object:
         """Run a call; write it down if it made or changed tensors."""
-        given = [t for t in tensors_in((args, kwargs))]
+        given = list(tensors_in((args, kwargs)))
         indices = [self.value(t) for t in given]
         versions = [t._version for t in given]  # noqa: SLF001 - the only sign of a write in place
         packed_args, packed_kwargs = self._pack(tuple(args)), self._pack(dict(kwargs))
-        result = self.torch.empty_like(args[0]) if name in SAME_SHAPE and args else function(*args, **kwargs)
+        result = self._result(name, function, args, kwargs)
         ours = self.trace.values
         changed = [
             t for t, v in zip(given, versions, strict=True)
@@ -236,6 +238,14 @@ class Recorder:
         )  # fmt: skip
         return result
 
+    def _result(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+        """Run a call, or make its result where that is quicker and the shape is known."""
+        if name in SAME_SHAPE and args:
+            return self.torch.empty_like(args[0])
+        if name in RECURRENT:
+            return _recurrent(self.torch, name, args)
+        return function(*args, **kwargs)
+
     def _path(self) -> str:
         return self.trace.scopes[self._stack[-1]][0] if self._stack else ""
 
@@ -249,6 +259,15 @@ class Recorder:
         return thing
 
 
+def _recurrent(torch: Torch, name: str, args: tuple[Any, ...]) -> tuple[Torch, ...]:
+    """Return outputs and last states of a stack of recurrent layers, which meta would run step by step."""
+    x, states = args[0], args[1] if isinstance(args[1], tuple | list) else (args[1],)
+    width = states[0].shape[-1] * (2 if args[7] else 1)
+    out = torch.empty((*x.shape[:2], width), dtype=x.dtype, device=x.device)
+    last = tuple(torch.empty_like(state) for state in states)
+    return (out, *last) if name == "torch.lstm" else (out, last[0])
+
+
 def _memory(tensor: Torch) -> int:
     return int(tensor.untyped_storage()._cdata)  # noqa: SLF001 - meta tensors have no data_ptr
 
@@ -260,7 +279,7 @@ def _mode(recorder: Recorder) -> Torch:
         def __torch_function__(
             self,
             func: Callable[..., Any],
-            types: object,  # noqa: ARG002 - the protocol's signature
+            types: object,
             args: tuple[Any, ...] = (),
             kwargs: Mapping[str, Any] | None = None,
         ) -> object:
@@ -291,7 +310,7 @@ def quick() -> Iterator[None]:
         def __torch_function__(
             self,
             func: Callable[..., Any],
-            types: object,  # noqa: ARG002 - the protocol's signature
+            types: object,
             args: tuple[Any, ...] = (),
             kwargs: Mapping[str, Any] | None = None,
         ) -> object:
@@ -334,7 +353,7 @@ def weightless() -> Iterator[None]:
         def __torch_function__(
             self,
             func: Callable[..., Any],
-            types: object,  # noqa: ARG002 - the protocol's signature
+            types: object,
             args: tuple[Any, ...] = (),
             kwargs: Mapping[str, Any] | None = None,
         ) -> object:

@@ -6,14 +6,16 @@ import importlib
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.entries import Entry, Gap, Given, Source
+from estimator.convert.entries import Entry, Gap, Source
 from estimator.convert.torch_measure import measured
-from estimator.convert.torch_trace import Call, Ref, Value
+from estimator.convert.torch_trace import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from estimator.convert.entries import Given
     from estimator.convert.torch_scale import Scaled
+    from estimator.convert.torch_trace import Call, Value
 
 Translator = "Callable[[Translation, Call], None]"
 

@@ -46,9 +46,7 @@ def trace_kernels(
     last = software.layout is Layout.CHANNELS_LAST
     module = module.to(memory_format=torch.channels_last if last else torch.contiguous_format)
     if last:
-        inputs = [
-            t.contiguous(memory_format=torch.channels_last) if t.dim() == _IMAGE else t for t in inputs
-        ]
+        inputs = [t.contiguous(memory_format=torch.channels_last) if t.dim() == _IMAGE else t for t in inputs]
     for parameter in module.parameters():
         parameter.grad = None  # a second gradient would be added to the first
     watcher = _Watcher(policy, software, {id(p) for p in module.parameters()})
@@ -97,7 +95,7 @@ class _Calls:
             return self.torch.native_dropout(args[0], args[1], True)[0]  # noqa: FBT003 - its argument
         return function(*args, **kwargs)
 
-    def _flash(
+    def _flash(  # noqa: PLR0917 - the signature of PyTorch
         self, q: Torch, k: Torch, v: Torch, attn_mask: Torch | None = None, dropout_p: float = 0.0,
         is_causal: bool = False, **_: Any,  # noqa: ANN401, FBT001, FBT002 - the signature of PyTorch
     ) -> Torch:  # fmt: skip
@@ -105,10 +103,16 @@ class _Calls:
         if attn_mask is None:
             return aten._scaled_dot_product_flash_attention(q, k, v, dropout_p, is_causal)[0]  # noqa: SLF001
         return aten._scaled_dot_product_efficient_attention(  # noqa: SLF001 - takes a bias
-            q, k, v, attn_mask.expand(*q.shape[:-1], k.shape[-2]), True, dropout_p, is_causal  # noqa: FBT003
+            q,
+            k,
+            v,
+            attn_mask.expand(*q.shape[:-1], k.shape[-2]),
+            True,  # noqa: FBT003 - the backward follows
+            dropout_p,
+            is_causal,
         )[0]
 
-    def _math(
+    def _math(  # noqa: PLR0917 - the signature of PyTorch
         self, q: Torch, k: Torch, v: Torch, attn_mask: Torch | None = None, dropout_p: float = 0.0,
         is_causal: bool = False, **_: Any,  # noqa: ANN401, FBT001, FBT002 - the signature of PyTorch
     ) -> Torch:  # fmt: skip
@@ -170,7 +174,7 @@ class _Watcher:
             def __torch_dispatch__(
                 self,
                 func: Any,  # noqa: ANN401 - an operator
-                types: object,  # noqa: ARG002 - the protocol's signature
+                types: object,
                 args: Any = (),  # noqa: ANN401
                 kwargs: Any = None,  # noqa: ANN401
             ) -> object:

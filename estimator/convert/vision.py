@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.entries import Converted, Given
+from estimator.convert.entries import Given
 from estimator.convert.sizes import Formula, NoFormulaError, generalised
 from estimator.convert.torch_module import convert
 from estimator.convert.torch_trace import import_torch, weightless
@@ -16,6 +16,7 @@ from estimator.errors import EstimatorError, InputError, MissingPackageError, su
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from estimator.convert.entries import Converted
     from estimator.convert.torch_trace import Torch
 
 IMAGE = "image"
@@ -30,7 +31,7 @@ def _timm() -> Any:  # noqa: ANN401 - an optional package
         import timm
     except ImportError:
         raise MissingPackageError("timm is not installed", hint="pip install timm") from None
-    timm.layers.set_no_jit(True)  # noqa: FBT003 - its only argument
+    timm.layers.set_no_jit(True)
     return timm
 
 
@@ -209,9 +210,7 @@ class _Sizes:
 
     def _with_parameter(self, network: Converted) -> Converted:
         side = Formula(f"${IMAGE}", (self.size,))
-        return replace(
-            network, inputs=[Given(IMAGE, (self.channels, side, side))], params={IMAGE: self.size}
-        )
+        return replace(network, inputs=[Given(IMAGE, (self.channels, side, side))], params={IMAGE: self.size})
 
 
 def _torchvision_inputs(name: str, models: Any) -> list[Given]:  # noqa: ANN401 - a package
@@ -232,7 +231,11 @@ _VIDEO = {
     "s3d": (16, 224, 224), "mvit_v1_b": (16, 224, 224), "mvit_v2_s": (16, 224, 224),
     "swin3d_t": (16, 224, 224), "swin3d_s": (16, 224, 224), "swin3d_b": (16, 224, 224),
 }  # fmt: skip
-_DETECTION = {"ssd300_vgg16": 300, "ssdlite320_mobilenet_v3_large": 320, "fasterrcnn_mobilenet_v3_large_320_fpn": 320} | dict.fromkeys(
+_DETECTION = {
+    "ssd300_vgg16": 300,
+    "ssdlite320_mobilenet_v3_large": 320,
+    "fasterrcnn_mobilenet_v3_large_320_fpn": 320,
+} | dict.fromkeys(
     ("fcos_resnet50_fpn", "retinanet_resnet50_fpn", "retinanet_resnet50_fpn_v2", "fasterrcnn_resnet50_fpn",
      "fasterrcnn_resnet50_fpn_v2", "fasterrcnn_mobilenet_v3_large_fpn", "maskrcnn_resnet50_fpn",
      "maskrcnn_resnet50_fpn_v2", "keypointrcnn_resnet50_fpn"),
@@ -257,7 +260,7 @@ def _detector(module: Torch) -> Torch:
     """
     torch = import_torch()
 
-    class BackboneAndHead(torch.nn.Module):  # type: ignore[misc]
+    class BackboneAndHead(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.backbone = module.backbone

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.fold import Argument, Item, Use, fold
+from estimator.convert.fold import Argument, Use, fold
 from estimator.convert.nest import SOURCES, Joined, Nester, Repeated
 from estimator.convert.sizes import Formula
 
 if TYPE_CHECKING:
     from estimator.convert.entries import Converted
-    from estimator.convert.fold import BlockText
+    from estimator.convert.fold import BlockText, Item
 
 WIDTH = 110
 _RESERVED = frozenset({"prev", "in"})
@@ -68,7 +68,9 @@ class _List:
         """Return the name of an item, made from its path in the module."""
         if item.result not in self.names:
             last = [part for part in item.path.split(".") if part]
-            base = re.sub(r"[^A-Za-z0-9_]", "_", "_".join(last[-2:] if last and last[-1].isdigit() else last[-1:]))
+            base = re.sub(
+                r"[^A-Za-z0-9_]", "_", "_".join(last[-2:] if last and last[-1].isdigit() else last[-1:])
+            )
             if not base or not base[0].isalpha():
                 base = item.type.lower() if not base else f"x{base}"
             name, n = base, 1
@@ -134,7 +136,11 @@ class _List:
             if shortcut:
                 plain["shortcut"] = shortcut
             return plain | extra
-        return {"type": "Parallel", **({"merge": kind} if kind != "Concat" else {}), "branches": branches} | extra
+        return {
+            "type": "Parallel",
+            **({"merge": kind} if kind != "Concat" else {}),
+            "branches": branches,
+        } | extra
 
     def _layer(self, item: Item) -> dict[str, Any]:
         entry = item.entry
@@ -212,9 +218,7 @@ def plain_network(network: Converted, *, folded: bool = True) -> dict[str, Any]:
 
 
 def _block(block: BlockText) -> dict[str, Any]:
-    count = 1 + max(
-        (use.output for item in block.items for use in item.uses if use.item is None), default=0
-    )
+    count = 1 + max((use.output for item in block.items for use in item.uses if use.item is None), default=0)
     inputs = ["in"] if count == 1 else [f"in.{n}" for n in range(count)]
     layers = _List(block.items, inputs, set()).plain()
     arguments = {key: _value(value) for key, value in block.arguments.items()}
@@ -285,11 +289,19 @@ def flow(value: Any, *, top: bool = False) -> str:  # noqa: ANN401 - any plain v
     if value is None:
         return ""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k}: {flow(v)}".rstrip() if v is not None else f"{k}: " for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{k}: {flow(v)}".rstrip() if v is not None else f"{k}: " for k, v in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(flow(v) for v in value) + "]"
     if isinstance(value, str):
-        return value if _is_plain(value, top=top) else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return (
+            value
+            if _is_plain(value, top=top)
+            else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        )
     return repr(value)
 
 
