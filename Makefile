@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint fuzz catalogue bench clean
+.PHONY: run test browser-test lint fuzz catalogue bench clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -11,6 +11,9 @@ run: $(VENV)/run.stamp  ## install, then the main job on this machine
 
 test: $(VENV)/test.stamp lint  ## everything that must hold
 	$(BIN)/python -m pytest -n 2
+
+browser-test: $(VENV)/test.stamp  ## the report page in headless Chromium; fails where there is none
+	BROWSER_TEST_REQUIRED=1 $(BIN)/python -m pytest -v tests/report/test_report_browser.py
 
 lint: $(VENV)/test.stamp  ## style, types and the floors of the house
 	$(BIN)/ruff check

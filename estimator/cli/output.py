@@ -42,7 +42,8 @@ def emit(
     by_suffix = FORMATS.get(format_name) if format_name else format_for_suffix(output.suffix)
     if by_suffix is None:
         raise InputError(
-            f"cannot tell a format from the name {str(output)!r}", hint="end it in .json, .csv, .md, .html or .txt"
+            f"cannot tell a format from the name {str(output)!r}",
+            hint="end it in .json, .csv, .md, .html or .txt",
         )
     save(output, by_suffix.render(result, screen, Medium()))
 

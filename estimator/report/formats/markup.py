@@ -29,7 +29,7 @@ def render_markdown(screen: Screen) -> str:
                 continue
             case Facts():
                 lines = [f"* {_escape(label)}: {_escape(value)}" for label, value in block.pairs]
-                parts.append("\n".join([f"### {block.title}", "", *lines] if block.title else lines))
+                parts.append("\n".join([f"### {_escape(block.title)}", "", *lines] if block.title else lines))
     return "\n\n".join(parts) + "\n"
 
 
@@ -37,7 +37,7 @@ def _markdown_table(block: Table) -> str:
     headings = "| " + " | ".join(_escape(c.heading) for c in block.columns) + " |"
     rule = "|" + "|".join("---:" if c.align == "right" else ":---" for c in block.columns) + "|"
     rows = ["| " + " | ".join(_escape(cell) for cell in row) + " |" for row in block.rows]
-    title = [f"### {block.title}", ""] if block.title else []
+    title = [f"### {_escape(block.title)}", ""] if block.title else []
     return "\n".join([*title, headings, rule, *rows])
 
 

@@ -62,7 +62,9 @@
   };
 
   const tip = document.getElementById("tip");
+  let shown = null;
   const show = (mark) => {
+    shown = mark;
     const box = mark.getBoundingClientRect();
     tip.textContent = mark.dataset.tip;
     tip.hidden = false;
@@ -82,7 +84,7 @@
       mark.dataset.tip = title ? title.textContent : "";
       if (title) title.remove();
       mark.addEventListener("pointerenter", () => show(mark));
-      mark.addEventListener("pointerleave", hide);
+      mark.addEventListener("pointerleave", () => { if (shown === mark) hide(); });
     }
     if (!marks.length) return;
     let current = -1;

@@ -22,7 +22,7 @@ def detection_screen(result: DetectionResult) -> Screen:
         Answer(_answer(result)),
         Facts(title="CPU", pairs=_cpu(host.cpu, host.memory)),
         *(Facts(title=f"GPU {gpu.get('index')}", pairs=_gpu(gpu)) for gpu in host.gpus),
-        devices_table(host.devices, title="dense peaks and bandwidth"),
+        *((devices_table(host.devices, title="dense peaks and bandwidth"),) if host.devices else ()),
         *((_probe_table(host.probe),) if host.probe else ()),
         *_findings(result),
         Paragraph("next: estimator compare resnet50 cpu gtx-1080-ti rtx-4090", "next"),
