@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +12,10 @@ from estimator.hardware.architecture import DeviceKind
 from estimator.predict.cpu import cpu_peak, cpu_times
 from estimator.predict.fleet import Fleet, bandwidth_of, path_of
 from estimator.predict.gpu import gpu_times
-from estimator.predict.step import is_unusual
+from estimator.predict.step import is_unusual, share_of_launches
 from estimator.predict.sweep import Sweep, with_host
+from estimator.predict.table import PHASES
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
+    from estimator.predict.gpu import KernelTimes
     from estimator.predict.table import KernelTable
     from estimator.software import Software
 
@@ -38,9 +41,15 @@ _SAME = ("category", "phase", "launches", "serial_steps", "groups", "winograd")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AloneSteps:
-    """Steps without any exchange, ``(B, D)``: expected seconds, and whether their speed is hard to tell."""
+    """Steps without any exchange, ``(B, D)``, in expected seconds.
+
+    ``forward_s`` is their forward part, ``busy_s`` what kernels compute and move (no launches, no waiting);
+    ``unusual`` tells whether the speed is hard to tell.
+    """
 
     step_s: Floats
+    forward_s: Floats
+    busy_s: Floats
     unusual: Flags
 
 
@@ -70,16 +79,25 @@ class Roster:
 
     def steps(self, span: Span, batches: Sequence[int]) -> AloneSteps:
         """Return the steps at each batch on each device. Raises InputError as ``estimate_step`` does."""
-        step_s = np.empty((len(batches), len(self.devices)))
-        unusual = np.empty(step_s.shape, dtype=bool)
+        table, shape = span.small, (len(batches), len(self.devices))
+        step_s, forward_s, busy_s = np.empty(shape), np.empty(shape), np.empty(shape)
+        unusual = np.empty(shape, dtype=bool)
         shares = span.shares(batches)
-        for rows, columns in self._parts(len(span.small.runs), len(batches)):
-            per_kernel = self._kernel_s(_stacked(span, shares[rows]), columns)
-            kernels = per_kernel.reshape(len(shares[rows]), len(span.small.runs), -1)
-            device_s = np.einsum("k,bkd->bd", span.small.runs, kernels)
-            step_s[rows, columns] = self._with_host(device_s, span.small)
-            unusual[rows, columns] = _unusual(span.small, kernels)
-        return AloneSteps(step_s=step_s, unusual=unusual)
+        forward = np.where(table.phase == PHASES.index(Phase.FORWARD), table.runs, 0.0)
+        launches = float(share_of_launches(table) @ forward)
+        for rows, columns in self._parts(len(table.runs), len(batches)):
+            times = self._kernel_times(_stacked(span, shares[rows]), columns)
+            cells = (len(shares[rows]), len(table.runs), -1)
+            kernels, busy = times.total_s.reshape(cells), times.busy_s.reshape(cells)
+            device_s = np.einsum("k,bkd->bd", table.runs, kernels)
+            whole_s = self._with_host(device_s, table)
+            step_s[rows, columns] = whole_s
+            forward_s[rows, columns] = (
+                np.einsum("k,bkd->bd", forward, kernels) + (whole_s - device_s) * launches
+            )
+            busy_s[rows, columns] = np.einsum("k,bkd->bd", table.runs, busy)
+            unusual[rows, columns] = _unusual(table, kernels)
+        return AloneSteps(step_s=step_s, forward_s=forward_s, busy_s=busy_s, unusual=unusual)
 
     def _parts(self, kernels: int, batches: int) -> Iterator[tuple[slice, slice]]:
         width = min(len(self.devices), 128) or 1
@@ -88,14 +106,14 @@ class Roster:
             for column in range(0, len(self.devices), width):
                 yield slice(row, row + height), slice(column, column + width)
 
-    def _kernel_s(self, table: KernelTable, columns: slice) -> Floats:
+    def _kernel_times(self, table: KernelTable, columns: slice) -> KernelTimes:
         members = self.devices[columns]
         if members[0].kind is DeviceKind.CPU:
-            return cpu_times(table, members, self._software, self._calibration).total_s
+            return cpu_times(table, members, self._software, self._calibration)
         key = (columns.start, columns.stop)
         if key not in self._fleets:
             self._fleets[key] = Fleet(members, self._software, self._calibration)
-        return gpu_times(table, self._fleets[key]).total_s
+        return gpu_times(table, self._fleets[key])
 
     def _with_host(self, device_s: Floats, table: KernelTable) -> Floats:
         if self.devices[0].kind is DeviceKind.CPU:
@@ -125,8 +143,6 @@ def able(table: KernelTable, devices: Sequence[Device]) -> tuple[tuple[Device, .
 
 def _stacked(span: Span, shares: Floats) -> KernelTable:
     """Return the kernels of all batches below one another; only what decides their times is kept right."""
-    from dataclasses import replace
-
     small, large = span.small, span.large
     columns = {
         name: (getattr(small, name) + shares[:, None] * (getattr(large, name) - getattr(small, name))).ravel()

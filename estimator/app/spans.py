@@ -56,12 +56,13 @@ def stretches(
     try:
         small, large = build_pair(low, high)
     except ValueError:
-        return [((b,), _point(network, replace(recipe, batch=b))) for b in wanted]
+        return [((b,), stretch_at(network, replace(recipe, batch=b))) for b in wanted]
     span = Span(small=small, large=large, low=wanted[0], high=wanted[-1])
     return [(wanted, Stretch(training=recipe, span=span, low=low, high=high))]
 
 
-def _point(network: Network, training: Training) -> Stretch:
+def stretch_at(network: Network, training: Training) -> Stretch:
+    """Return the stretch of one batch; the recipe is as the device's framework runs it."""
     work = lower(network, training)
     table = build_table(work)
     span = Span(small=table, large=table, low=training.batch, high=training.batch)

@@ -14,8 +14,10 @@ from estimator.cli import (
     doctor,
     evaluate,
     layers,
+    measure,
     memory,
     networks,
+    plan,
     plot,
     predict,
     prices,
@@ -37,9 +39,11 @@ app.command("doctor")(doctor.doctor)
 app.command("layers")(layers.layers)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)
+app.command("plan")(plan.plan)
 app.command("sweep")(sweep.sweep)
 app.command("scale")(scale.scale)
 app.command("memory")(memory.memory)
+app.command("measure")(measure.measure)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.add_typer(plot.app, name="plot")
