@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.app.fleet_runs import Length, device_steps, run_time
-from estimator.app.plan_prices import Purse
+from estimator.app.plan_prices import Priced, Purse
 from estimator.app.plan_systems import offers, system_of
 from estimator.app.plan_verdict import verdict
 from estimator.app.request import assumptions_of, training_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from estimator.app.fleet_runs import DeviceStep, RunTime
     from estimator.app.plan_ask import Ask, Job
-    from estimator.app.plan_prices import Money
     from estimator.app.plan_systems import Offer
     from estimator.catalog.prices import PriceBook
     from estimator.hardware.device import Device
@@ -30,18 +29,6 @@ if TYPE_CHECKING:
     from estimator.results.plan import PlanResult
 
 _UNSAID_SAMPLES = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priced:
-    """An offer worked out: what is chosen from, what it costs, and each network's step on its device."""
-
-    offer: Offer
-    option: Option
-    money: Money
-    steps: tuple[DeviceStep, ...]
-    low: float
-    high: float
 
 
 def plan(ask: Ask, book: PriceBook, calibration: Calibration) -> PlanResult:

@@ -15,10 +15,12 @@ from estimator.planning.option import Way
 from estimator.provenance import Assumption
 
 if TYPE_CHECKING:
+    from estimator.app.fleet_runs import DeviceStep
     from estimator.app.plan_ask import Ask
     from estimator.app.plan_systems import Offer
     from estimator.catalog.price_rows import Dated, PurchasePrice
     from estimator.catalog.prices import PriceBook
+    from estimator.planning.option import Option
 
 _PER_HOST = {DeviceKind.CPU: 1, DeviceKind.GPU: 8}
 
@@ -32,6 +34,18 @@ class Money:
     per_hour: float | None
     electricity_per_hour: float | None
     row: Dated | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """An offer worked out: what is chosen from, what it costs, and each network's step on its device."""
+
+    offer: Offer
+    option: Option
+    money: Money
+    steps: tuple[DeviceStep, ...]
+    low: float
+    high: float
 
 
 class Purse:

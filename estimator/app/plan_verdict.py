@@ -24,9 +24,8 @@ from estimator.units import format_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from estimator.app.plan import Priced
     from estimator.app.plan_ask import Ask
-    from estimator.app.plan_prices import Purse
+    from estimator.app.plan_prices import Priced, Purse
     from estimator.planning.choice import Choice
     from estimator.planning.option import Option
 
