@@ -1,4 +1,4 @@
-"""Writes the accuracy page and its drawing from the shipped measurements: ``python tools/accuracy.py docs``."""
+"""Writes the accuracy page and its drawing from the shipped measurements: `python tools/accuracy.py docs`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLOT = "accuracy.svg"
 
 def main(folder: Path) -> None:
     """Score all boards, and write page and drawing."""
-    shipped = shipped_predictor()
+    shipped = shipped_predictor(keep=True)
     paths = sorted((bundled_root() / MEASURED).glob("*.csv.gz"))
     rows = [row for path in paths for row in read_measurements(path)]
     result = accuracy(rows, tables=shipped.tables, predict=shipped.predict, refit=shipped.refit)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _ALL = (Phase.FORWARD, Phase.DGRAD, Phase.WGRAD, Phase.OPTIMIZER)
 # Copies from ordinary (not pinned) memory go through a staging buffer: 2 to 4 GB/s on PCIe 3 and 4.
 _PAGEABLE_BYTES_PER_S = 3e9
+_RECIPES_A_PART = 600
 _LINK_RANGE = 1.35  # an all-reduce alone, either way: links other than the fitted ones are datasheet values
 
 
@@ -53,10 +54,14 @@ class CasePredictor:
     def __call__(self, cases: Sequence[Case]) -> list[Prediction | str]:
         """Predict the cases, in their order; a text says why one cannot be predicted."""
         found = self._resolve(cases)
-        return [
-            each if isinstance(each, str) else self._predict(case, *each)
-            for case, each in zip(cases, found, strict=True)
-        ]
+        answers: list[Prediction | str] = [each if isinstance(each, str) else "" for each in found]
+        for part in _parts(found):
+            self._prepare(cases, found, part)
+            for index in part:
+                each = found[index]
+                if not isinstance(each, str):
+                    answers[index] = self._predict(cases[index], *each)
+        return answers
 
     def observe(self, cases: Sequence[Case]) -> list[tuple[Observation, str]]:
         """Return the cases that calibrate, each with its network's family.
@@ -65,7 +70,9 @@ class CasePredictor:
         """
         steps = [case for case in cases if case.usable and case.count == 1 and case.row.mode in STEP_MODES]
         seen = []
-        for case, each in zip(steps, self._resolve(steps), strict=True):
+        found = self._resolve(steps)
+        self._prepare(steps, found, range(len(steps)))
+        for case, each in zip(steps, found, strict=True):
             if isinstance(each, str):
                 continue
             system, recipe = each
@@ -86,7 +93,7 @@ class CasePredictor:
         return seen
 
     def _resolve(self, cases: Sequence[Case]) -> list[tuple[CaseSystem, Recipe] | str]:
-        """Find the system of each case, and lower what all of them need."""
+        """Find the system and the recipe of each case, or why it has none."""
         found: list[tuple[CaseSystem, Recipe] | str] = []
         for case in cases:
             try:
@@ -95,12 +102,17 @@ class CasePredictor:
                 found.append(error.message)
             else:
                 found.append((system, recipe_of(case, system.system.device.kind)))
-        self._works.prepare(
-            (each[1], case.micro_batch or 1)
-            for case, each in zip(cases, found, strict=True)
-            if not isinstance(each, str) and case.message_bytes is None
-        )
         return found
+
+    def _prepare(
+        self, cases: Sequence[Case], found: Sequence[tuple[CaseSystem, Recipe] | str], part: Sequence[int]
+    ) -> None:
+        """Lower what some of the cases need."""
+        self._works.prepare(
+            (each[1], cases[index].micro_batch or 1)
+            for index in part
+            if not isinstance(each := found[index], str) and cases[index].message_bytes is None
+        )
 
     def _predict(self, case: Case, system: CaseSystem, recipe: Recipe) -> Prediction | str:
         try:
@@ -158,6 +170,19 @@ class CasePredictor:
             calibration=self._calibration,
             exchanged_s=exchanged_s,
         )
+
+
+def _parts(found: Sequence[tuple[CaseSystem, Recipe] | str]) -> list[list[int]]:
+    """Put cases of one recipe together, and so many recipes in a part that their kernels fit in memory."""
+    members: dict[Recipe, list[int]] = {}
+    for index, each in enumerate(found):
+        if not isinstance(each, str):
+            members.setdefault(each[1], []).append(index)
+    groups = list(members.values())
+    return [
+        [index for group in groups[start : start + _RECIPES_A_PART] for index in group]
+        for start in range(0, len(groups), _RECIPES_A_PART)
+    ]
 
 
 def _step_table(case: Case, table: KernelTable) -> KernelTable:

@@ -107,9 +107,13 @@ def kernel_era(year: int) -> int:
 class Works:
     """Keeps what was lowered: kernel tables by recipe and batch, and whole workloads where one is needed."""
 
-    def __init__(self, open_network: OpenNetwork, processes: int = 1) -> None:
-        """Remember how networks open, and how many processes may lower them."""
+    def __init__(self, open_network: OpenNetwork, processes: int = 1, *, keep: bool = True) -> None:
+        """Remember how networks open, how many processes may lower them, and whether to keep the results.
+
+        Without ``keep`` only what the last call of ``prepare`` asked for is held.
+        """
         self._open = open_network
+        self._keep = keep
         self._processes = processes
         self._works: dict[Recipe, dict[int, Work]] = {}
         self._refused: dict[Recipe, EstimatorError] = {}
@@ -117,8 +121,12 @@ class Works:
 
     def prepare(self, wanted: Iterable[tuple[Recipe, int]]) -> None:
         """Lower all recipes at the batches that are wanted; what fails is raised where it is asked for."""
+        pairs = list(wanted)
+        if not self._keep and any(batch not in self._works.get(recipe, {}) for recipe, batch in pairs):
+            self._works.clear()
+            self._workloads.clear()
         batches: dict[Recipe, set[int]] = {}
-        for recipe, batch in wanted:
+        for recipe, batch in pairs:
             if recipe not in self._refused and batch not in self._works.get(recipe, {}):
                 batches.setdefault(recipe, set()).add(batch)
         tasks = [(recipe, tuple(sorted(missing)), self._open) for recipe, missing in batches.items()]

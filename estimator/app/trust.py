@@ -59,8 +59,11 @@ class ShippedPredictor:
         return self.predict.with_calibration(fit(kept, load_calibration()).calibration)
 
 
-def shipped_predictor() -> ShippedPredictor:
-    """Return the predictor with what ships: aliases, zoo, devices and calibration."""
+def shipped_predictor(*, keep: bool = False) -> ShippedPredictor:
+    """Return the predictor with what ships: aliases, zoo, devices and calibration.
+
+    ``keep`` holds all kernels in memory, for callers that predict the same rows several times.
+    """
     tables = read_alias_tables(bundled_root() / ALIASES)
-    works = Works(open_network, processes=os.cpu_count() or 1)
+    works = Works(open_network, processes=os.cpu_count() or 1, keep=keep)
     return ShippedPredictor(tables=tables, predict=CasePredictor(tables, works, load_calibration()))

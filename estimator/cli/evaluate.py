@@ -74,7 +74,7 @@ def evaluate(
         details=details,
         leave_out=leave_one_out,
     )
-    shipped = shipped_predictor()
+    shipped = shipped_predictor(keep=leave_one_out is not None)
     result = evaluated(
         data, tables=shipped.tables, predict=shipped.predict, refit=shipped.refit, options=options
     )
