@@ -27,7 +27,7 @@ CORRECTED = {"bilinear_net": (12120 + 122400, 12720 + 367200)}
 
 # Kept memory that differs from the recording, and why; all others are equal to the byte.
 DIFFERENT_MEMORY = {
-    "mixtral_8x7b_like_t2048": (0.04, "what an expert returns is kept to be weighed; the recorded code does not"),
+    "mixtral_8x7b_like_t2048": (0.04, "outputs of experts are kept to be weighed, as not in the recording"),
     "segformer_b0_512": (0.011, "the recorded code copies more of what it rearranges"),
     "swin3d_t": (0.008, "one more copy of the first stage's input is recorded"),
     "transformer_base_vaswani": (0.006, "with dropout of the embeddings, which the recorded network lacks"),
