@@ -30,7 +30,7 @@ _SHARE = {"low": 0.01, "high": 1.0}
 _CYCLES = {"low": 0.5, "high": 60.0}
 _SECONDS = {"low": 1e-7, "high": 500e-6}
 _SCALE = {"low": 0.3, "high": 2.5}
-_FACTOR = {"low": 0.15, "high": 6.0}
+_FACTOR = {"low": 0.1, "high": 20.0}
 _HELD = 5.0
 _HELD_GLOBALLY = 3.0
 

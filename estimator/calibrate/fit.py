@@ -12,7 +12,7 @@ from estimator.calibrate.cpu_entries import CpuEntries
 from estimator.calibrate.design import Design, Entries
 from estimator.calibrate.gpu_entries import GpuEntries
 from estimator.calibrate.parameters import Parameters
-from estimator.calibrate.solve import group_weights, solve
+from estimator.calibrate.solve import group_weights, scatter_weights, solve
 from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Scale
@@ -79,6 +79,13 @@ class Problem:
         )
         logs = solve(self.design, self.parameters, self._measured, weights)
         predicted, _ = self.design.log_seconds(logs)
+        errors = self._measured - predicted
+        for kind in DeviceKind:  # the two share no coefficient, so neither takes weight from the other
+            rows = np.flatnonzero(used & np.array([o.device.kind is kind for o in self.observations]))
+            sources = [self.observations[i].source for i in rows.tolist()]
+            weights[rows] = scatter_weights(sources, errors[rows], weights[rows])
+        logs = solve(self.design, self.parameters, self._measured, weights, logs)
+        predicted, _ = self.design.log_seconds(logs)
         calibration = _apply(self.start, self.parameters, logs, seen)
         return Fit(calibration=calibration, residuals=self._measured - predicted)
 
@@ -127,7 +134,10 @@ def _apply(
             ),
         ),
         cpu=replace(start.cpu, **cpu.pop("", {}), regimes=_changed(start.cpu.regimes, cpu)),
-        vendors=_scales(start.vendors, changes["vendors"], _counts(observations, "vendor")),
+        vendors=_with_kinds(
+            _scales(start.vendors, changes["vendors"], _counts(observations, "vendor")),
+            changes["vendor_kinds"],
+        ),
         architectures=_scales(
             start.architectures, changes["architectures"], _counts(observations, "architecture")
         ),
@@ -161,6 +171,15 @@ def _scales(
         basis = Provenance(", ".join(sorted(set(sources))), Basis.CALIBRATED)
         result[entry] = replace(changed, rows=len(sources), provenance=basis)
     return dict(sorted(result.items()))
+
+
+def _with_kinds(scales: Mapping[str, Scale], changes: Mapping[str, Mapping[str, float]]) -> dict[str, Scale]:
+    """Put what a vendor's library does to single classes of kernels (``vendor/kind``) in its scale."""
+    result = dict(scales)
+    for name, values in changes.items():
+        vendor, _, kind = name.partition("/")
+        result[vendor] = replace(result[vendor], kinds={**result[vendor].kinds, kind: values["speed"]})
+    return result
 
 
 def _software(

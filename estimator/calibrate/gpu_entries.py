@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.parameters import Parameters
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
+    from estimator.predict.table import Category
 
     Ints = NDArray[np.intp]
 
@@ -31,6 +32,7 @@ _WINOGRAD = {"low": 0.5, "high": 2.4}
 _DEPTH = {"low": 1.0, "high": 600.0}
 _SCALE = {"low": 0.4, "high": 1.8}
 _FACTOR = {"low": 0.5, "high": 4.0}
+_LIBRARY = {"low": 0.05, "high": 1.5}
 _HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level above
 _HELD_GLOBALLY = 2.0
 
@@ -80,7 +82,7 @@ class GpuEntries:
         def by_kernel(field: int) -> Ints:
             return np.array([column[field] for column in columns], dtype=np.intp)[table.category]
 
-        both = self._release(release, table.categories)[table.category]
+        both = self._release(release, device.vendor.lower(), table.categories)[table.category]
         on_matrix = pick("matrix")[:, 0] > 0
         memory_s = np.where(serial, 0.0, traffic_s(table, fleet, pick("memory"))[:, 0])
         first = self.entries.add(
@@ -97,7 +99,7 @@ class GpuEntries:
                 inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, scales.vector),
                 memory=_join(m, scales.memory), depth=d, both=both[fast], rival=first + fast,
             )  # fmt: skip
-        self._launches(number, table.total(table.launches))
+        self._launches(number, table.total(table.launches), device)
         self._steps(number, observation)
         host = self.parameters.add(
             Key("software", str(release), "host_s"), self.start.software[release].host_s,
@@ -144,26 +146,39 @@ class GpuEntries:
             found.matrix.append(index)
         return found
 
-    def _release(self, number: int, categories: Sequence[object]) -> Ints:
-        """Return ``(categories, 2)`` indices of what framework and era do to each class of kernels."""
+    def _release(self, number: int, vendor: str, categories: Sequence[Category]) -> Ints:
+        """Return ``(categories, 3)`` indices of what software does to each class of kernels.
+
+        That is the framework's release: to all kernels, and to this class; and the vendor's library.
+        """
         release = self.start.software[number]
+        library = self.start.vendors.get(vendor, Scale())
         whole = self.parameters.add(
             Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
         )
         rows = []
         for category in categories:
-            stem = category.kind.partition(".")[0]  # type: ignore[attr-defined]
-            factor = release.kinds.get(stem)
+            stem = category.kind.partition(".")[0]
+            factor, speed = release.kinds.get(stem), library.kinds.get(stem)
             key = Key("kinds", f"{number}/{stem}", "time")
             one = NONE if factor is None else self.parameters.add(key, factor, hold=_HELD, **_FACTOR)
-            rows.append((whole, one))
+            key = Key("vendor_kinds", f"{vendor}/{stem}", "speed")
+            other = NONE if speed is None else self.parameters.add(key, speed, hold=_HELD, **_LIBRARY)
+            rows.append((whole, one, other))
         return np.array(rows, dtype=np.intp)
 
-    def _launches(self, number: int, launches: float) -> None:
-        index = self.parameters.add(
-            Key("gpu", "", "launch_s"), self.start.gpu.launch_s, hold=_HELD, low=1e-6, high=20e-6
+    def _launches(self, number: int, launches: float, device: Device) -> None:
+        add = self.parameters.add
+        indices = [add(Key("gpu", "", "launch_s"), self.start.gpu.launch_s, hold=_HELD, low=1e-6, high=5e-6)]
+        for part, entry, known in (
+            ("vendors", device.vendor.lower(), self.start.vendors),
+            ("architectures", device.architecture.id, self.start.architectures),
+        ):
+            value = known.get(entry, Scale()).launch
+            indices.append(add(Key(part, entry, "launch"), value, hold=_HELD, low=0.3, high=8.0))
+        self.entries.add(
+            number, np.array([launches]), compute_s=np.ones(1), compute=np.array([indices], dtype=np.intp)
         )
-        self.entries.add(number, np.array([launches]), compute_s=np.ones(1), compute=np.array([[index]]))
 
     def _steps(self, number: int, observation: Observation) -> None:
         """Add what steps that wait for each other cost, where a class of kernels has such a cost."""

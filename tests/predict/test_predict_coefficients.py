@@ -45,7 +45,7 @@ def test_mistakes_are_named_with_their_place(calibration: Calibration) -> None:
 
 def test_software_of_an_era_gets_the_factors_of_its_time(calibration: Calibration) -> None:
     old = software_factors(calibration, Software(framework="caffe", era=2012))
-    new = software_factors(calibration, Software(framework="caffe", era=2018))
+    new = software_factors(calibration, Software(framework="mxnet", era=2018))
     assert not old.winograd
     assert new.winograd
     assert old.kinds["conv"] > 2
