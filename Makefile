@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test browser-test lint fuzz catalogue bench clean
+.PHONY: run test browser-test lint fuzz catalogue bench accuracy clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -26,6 +26,9 @@ fuzz: $(VENV)/test.stamp  ## the long fuzzing runs, for nights
 
 catalogue: $(VENV)/run.stamp  ## make the snapshot of the device profiles again
 	$(BIN)/python -m estimator.catalog.build
+
+accuracy: $(VENV)/run.stamp  ## docs/accuracy.md from the shipped measurements, each board with its rows unseen
+	$(BIN)/python tools/accuracy.py docs
 
 bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
 	$(BIN)/python tests/bench/speed.py
