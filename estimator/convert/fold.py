@@ -331,7 +331,7 @@ class _Blocks:
         self.names[name] += 1
         if self.names[name] > 1:
             name = f"{name}_{self.names[name]}"
-        usual = {a: _default(vector) for a, vector in values.items()}
+        usual = {a: _default(a, vector) for a, vector in values.items()}
         self.made.append(BlockText(name, usual, bodies[0]))
         for n, member in enumerate(members):
             member.body = None
@@ -340,8 +340,10 @@ class _Blocks:
             member.defaults = {a: value for a, value in usual.items() if value is not None}
 
 
-def _default(vector: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a number
-    """Return the value of most uses, where it is that of more than half of them."""
+def _default(name: str, vector: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a number
+    """Return the value of most uses, where it is that of more than half of them; a width is always said."""
+    if name.startswith(_SAID):
+        return None
     value, count = Counter(vector).most_common(1)[0]
     return value if count * 2 > len(vector) else None
 
@@ -386,6 +388,7 @@ def _multiple(vector: tuple[Any, ...], names: dict[tuple[Any, ...], str]) -> Arg
     return None
 
 
+_SAID = ("width", "features", "heads")
 _SHORT = {
     "out_channels": "width", "out_features": "features", "kernel_size": "kernel", "num_heads": "heads",
     "shape": "size", "sizes": "part", "num_embeddings": "rows", "embedding_dim": "dim_",
