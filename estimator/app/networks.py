@@ -35,10 +35,15 @@ def check_network(network: Network) -> NetworkCheckResult:
 
 
 def _row(network: Network, workload: Workload) -> NetworkRow:
+    """Return a network's counts; parameters are all it has, auxiliary heads included."""
+    has_heads = any(
+        node.training_only and not node.layer.type_name.endswith("Loss") for node in network.nodes
+    )
+    trained = lower(network, Training(batch=1)) if has_heads else workload
     return NetworkRow(
         name=network.name,
         family=network.family,
-        parameters=workload.parameters,
+        parameters=trained.parameters,
         forward_flops=workload.forward_flops,
         input=", ".join(f"{i.name} {list(i.shape)} {i.dtype}" for i in network.inputs),
         source=network.source,

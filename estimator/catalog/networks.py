@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = "networks"
 _SUFFIXES = (".yaml", ".yml")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def zoo() -> dict[str, Path]:
@@ -41,6 +44,9 @@ def find_network(name: str) -> SourceText:
 
     Raises InputError when there is no such network or the file cannot be read.
     """
+    found = _zoo_file(name)
+    if found is not None:
+        return read_text_file(found)
     known = zoo()
     found = known.get(name) or _by_loose_name(known).get(_loose(name))
     if found is not None and not _is_path(name):
@@ -71,12 +77,27 @@ def network_document(source: SourceText) -> Node:
 
 
 def _zoo_document(name: str) -> Node:
-    known = zoo()
-    if name not in known:
-        hint = suggestion(name, known) or "give a name of the zoo ('estimator networks list')"
+    path = _zoo_file(name)
+    if path is None:
+        hint = suggestion(name, zoo()) or "give a name of the zoo ('estimator networks list')"
         raise InputError(f"unknown network {name!r}", hint=hint)
-    source = read_text_file(known[name])
+    state = path.stat()
+    return _document(path, (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=64)
+def _document(path: Path, _stamp: tuple[int, int]) -> Node:
+    """Read a base once for all networks that build on it; ``_stamp`` changes with the file."""
+    source = read_text_file(path)
     return read_document(source.text, source.file)
+
+
+def _zoo_file(name: str) -> Path | None:
+    """Return the file of a network of the zoo that is named exactly, without listing the folders."""
+    if _PLAIN_NAME.fullmatch(name) is None:
+        return None
+    files = (root / FOLDER / f"{name}.yaml" for root in (*override_roots(), bundled_root()))
+    return next((path for path in files if path.is_file()), None)
 
 
 def load_recipe(path: str) -> Mapping[str, Any]:

@@ -191,7 +191,9 @@ def _placed(
     def place(storage: int) -> int:
         return tensors[-1 - storage].storage if storage < 0 else storages + storage
 
-    outputs = tuple(replace(t, storage=place(t.storage)) for t in left.outputs)
+    outputs = tuple(
+        [Tensor(t.shape, t.dtype, t.requires_grad, place(t.storage), t.strides) for t in left.outputs]
+    )
     saved = {place(storage): size for storage, size in left.saved}
     highest = max(
         [t.storage for t in left.outputs] + [storage for storage, _ in left.saved] + [0],
