@@ -122,16 +122,12 @@ def _apply(
     for key, value in values.items():
         changes[key.part][key.entry][key.name] = value
     gpu, cpu = changes["gpu"], changes["cpu"]
-    power = changes["power"]
     return replace(
         start,
         gpu=replace(
             start.gpu,
             **gpu.pop("", {}),
             regimes=_changed(start.gpu.regimes, gpu),
-            power_classes=tuple(
-                replace(entry, **power.get(str(i), {})) for i, entry in enumerate(start.gpu.power_classes)
-            ),
         ),
         cpu=replace(start.cpu, **cpu.pop("", {}), regimes=_changed(start.cpu.regimes, cpu)),
         vendors=_with_kinds(

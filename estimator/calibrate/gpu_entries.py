@@ -9,7 +9,7 @@ import numpy as np
 
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
-from estimator.predict.fleet import Fleet, path_of, regime_key, sustained_share
+from estimator.predict.fleet import Fleet, path_of, regime_key
 from estimator.predict.gpu import Picker, traffic_s, work_flops
 
 if TYPE_CHECKING:
@@ -137,13 +137,6 @@ class GpuEntries:
             for name, into in (("compute", found.vector), ("matrix", found.matrix), ("memory", found.memory)):
                 value = float(getattr(scale, name))
                 into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
-        share = sustained_share(device, self.start)
-        if share < 1:
-            number = [p.compute for p in self.start.gpu.power_classes].index(share)
-            key = Key("power", str(number), "compute")
-            index = self.parameters.add(key, share, hold=_HELD, **_SCALE)
-            found.vector.append(index)
-            found.matrix.append(index)
         return found
 
     def _release(self, number: int, vendor: str, categories: Sequence[Category]) -> Ints:
@@ -206,7 +199,7 @@ def _neutral(calibration: Calibration) -> Calibration:
     regimes = {key: Regime(order=regime.order) for key, regime in calibration.gpu.regimes.items()}
     return replace(
         calibration,
-        gpu=replace(calibration.gpu, regimes=regimes, power_classes=()),
+        gpu=replace(calibration.gpu, regimes=regimes),
         vendors={}, architectures={}, devices={},
         software=tuple(replace(entry, time=1.0, kinds={}) for entry in calibration.software),
     )  # fmt: skip

@@ -50,14 +50,6 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerClass:
-    """Boards up to ``limit_w`` sustain ``compute`` of the rate their clocks promise."""
-
-    limit_w: float
-    compute: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuEfficiency:
     """All classes of GPU kernels, keyed ``kind``, ``kind/path`` or ``kind/path/layout``.
 
@@ -69,6 +61,9 @@ class GpuEfficiency:
     requests in flight, so bandwidth is attained as ``1 / (1 + x / flight_bytes_per_clock)``; and the faster
     its matrix units are, the harder they are to feed from its own memory: ``(rate / 1024 bytes)^-feed``.
     Both are 1 at the V100's figures; 0 turns one off.
+
+    A board needs ``power_w_per_tflop`` watts for each fp32 TFLOP/s of its peak in 2016, half of it each
+    ``power_halving_years`` later; one that is given less keeps up (given / needed)^``power_exponent``.
     """
 
     regimes: Mapping[str, Regime]
@@ -77,7 +72,9 @@ class GpuEfficiency:
     flight_bytes_per_clock: float = 0.0
     feed: float = 0.0
     scalar_flop_per_s: float = 3e9
-    power_classes: tuple[PowerClass, ...] = ()
+    power_w_per_tflop: float = 0.0
+    power_halving_years: float = 3.2
+    power_exponent: float = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from estimator.hardware.efficiency import (
     CpuEfficiency,
     CpuRegime,
     GpuEfficiency,
-    PowerClass,
     Regime,
     Scale,
     SoftwareFactors,
@@ -42,7 +41,6 @@ def coefficients_from_mapping(data: Mapping[str, Any]) -> Calibration:
             GpuEfficiency,
             gpu | {
                 "regimes": _each(Regime, gpu["regimes"], "gpu.regimes"),
-                "power_classes": tuple(_make(PowerClass, p, "power") for p in gpu.get("power_classes", ())),
             },
             "gpu",
         ),

@@ -32,6 +32,7 @@ _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.F
 _NO_SCALE = Scale()
 _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
 _V100_FEED_BYTES = 1024.0  # 512 fp16 multiply-adds a clock
+_POWER_YEAR = 2016
 _FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
@@ -196,10 +197,12 @@ def scales_of(device: Device, calibration: Calibration) -> tuple[Scale, ...]:
 
 def sustained_share(device: Device, calibration: Calibration) -> float:
     """Return the share of its peak a board keeps up under its power limit; 1 where none is known."""
-    for power in calibration.gpu.power_classes:
-        if device.power_limit_w is not None and device.power_limit_w <= power.limit_w:
-            return power.compute
-    return 1.0
+    gpu, year = calibration.gpu, device.architecture.year
+    peak = device.peaks.vector.get(DType.FP32)
+    if gpu.power_w_per_tflop <= 0 or device.power_limit_w is None or year is None or not peak:
+        return 1.0
+    needed_w = gpu.power_w_per_tflop * 0.5 ** ((year - _POWER_YEAR) / gpu.power_halving_years) * peak / 1e12
+    return float(min(1.0, (device.power_limit_w / needed_w) ** gpu.power_exponent))
 
 
 def flight_share(device: Device, flight_bytes_per_clock: float) -> float:

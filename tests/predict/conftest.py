@@ -19,6 +19,7 @@ def _gpu(name: str, units: int, clock_hz: float, bandwidth: float, **more: float
     matrix = more.get("matrix_fma") or 0.0
     architecture = Architecture(
         id=f"{name}-arch", name=name, vendor="NVIDIA", kind=DeviceKind.GPU, unit_name="SM", lanes_per_unit=64,
+        year=2017,
         vector={DType.FP32: 64}, matrix={DType.FP16: matrix, DType.BF16: matrix} if matrix else {},
     )  # fmt: skip
     return Device(
@@ -47,8 +48,8 @@ def pascal() -> Device:
 
 @pytest.fixture(scope="session")
 def small_board() -> Device:
-    """As ``pascal``, on 70 W."""
-    return _gpu("t4-test", 20, 1.6e9, 320e9, power_w=70.0)
+    """As ``pascal``, on 40 W."""
+    return _gpu("t4-test", 20, 1.6e9, 320e9, power_w=40.0)
 
 
 @pytest.fixture(scope="session")
