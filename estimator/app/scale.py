@@ -111,7 +111,7 @@ class _Work:
         """Return ``count`` devices, spread over nodes where one does not hold them."""
         per_node = ladder.per_node or _PER_NODE[self._device.kind]
         nodes = max(1, count // per_node)
-        if count % nodes:
+        if count > per_node and count % per_node:
             raise InputError(
                 f"--devices: {count} cannot be spread evenly over nodes of {per_node}",
                 hint="give multiples, or another --per-node",
