@@ -74,7 +74,8 @@ def resnet() -> Any:
         return nn.Sequential(
             nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1),
             Bottleneck(64, 64, 1), Bottleneck(256, 64, 1), Bottleneck(256, 64, 1),
-            Bottleneck(256, 128, 2), Bottleneck(512, 128, 1), Bottleneck(512, 128, 1), Bottleneck(512, 128, 1),
+            Bottleneck(256, 128, 2),
+            Bottleneck(512, 128, 1), Bottleneck(512, 128, 1), Bottleneck(512, 128, 1),
             nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10),
         )  # fmt: skip
 
