@@ -10,6 +10,7 @@ from estimator.app.comparison import compare
 from estimator.app.devices import device_result
 from estimator.app.history import accuracy_history
 from estimator.app.prediction import lowered
+from estimator.app.report_costs import Costs
 from estimator.app.study import study
 from estimator.app.sweep import sweep
 from estimator.app.work import layers_result
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from estimator.app.systems import NamedSystem
     from estimator.catalog.text_files import SourceText
     from estimator.hardware.efficiency import Calibration
+    from estimator.results.plan import PlanResult
     from estimator.results.roofline import RooflineResult
     from estimator.results.sweep import SweepResult
 
@@ -38,8 +40,11 @@ def report(
     *,
     made_on: str,
     command: str,
+    costs: Costs | PlanResult | None = None,
 ) -> ReportResult:
     """Return the report on every network, each on every system that can run it.
+
+    ``costs`` is a plan made before, or what to make one of for these systems; None leaves costs out.
 
     Raises InputError where no system can run a network, or one is given twice.
     """
@@ -54,6 +59,11 @@ def report(
     ]
     devices = {s.device.id: s.device for each in studies for s in each.systems}
     warnings = dict.fromkeys(text for each in studies for text in each.warnings)
+    try:
+        plan = costs.plan(networks, systems, calibration) if isinstance(costs, Costs) else costs
+    except InputError as error:
+        plan = None
+        warnings[f"no costs: {error}"] = None
     shared = networks[0][0].inputs()
     shared.pop("network", None)
     return ReportResult(
@@ -63,6 +73,7 @@ def report(
         networks=tuple(parts),
         hardware=tuple(device_result(device, calibration) for device in devices.values()),
         accuracy=accuracy_history(studies, calibration),
+        plan=plan,
         warnings=tuple(warnings),
     )
 

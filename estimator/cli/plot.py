@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Draw a roofline, time by layer or device, throughput by batch, or predicted against measured.",
+    help="Draw a roofline, time by layer or device, throughput by batch, cost, predicted against measured.",
 )
 Devices = Annotated[
     list[str] | None,
@@ -41,6 +41,9 @@ PlotFile = Annotated[
 ]  # fmt: skip
 Batches = Annotated[
     str, typer.Option("--batch", "-b", metavar="LIST", help="batches: 32,64 or 1..1024*2 or 8..64+8")
+]
+Saved = Annotated[
+    Path, typer.Argument(metavar="FILE", help="a result saved with -o FILE.json, or - for stdin")
 ]
 Data = Annotated[
     list[Path], typer.Option("--data", envvar="ESTIMATOR_DATA", help="a measurement table (CSV); repeatable")
@@ -186,6 +189,22 @@ def accuracy(data: Data, format_name: o.FormatName = None, output: PlotFile = No
     if not result.details:
         raise InputError("no row of the data could be compared", hint="see estimator evaluate --data FILE")
     _show(result, lambda: accuracy_figure(result), lambda: accuracy_screen(result), format_name, output)
+
+
+@app.command("cost")
+@guarded
+def cost(saved: Saved, format_name: o.FormatName = None, output: PlotFile = None) -> None:
+    """Draw time against cost of a saved plan, with the Pareto front.
+
+    estimator plan resnet50 --budget 5000 -o plan.json; estimator plot cost plan.json -o cost.svg
+    """
+    from estimator.cli.saved import read_saved
+    from estimator.report.plots.cost import cost_figure
+    from estimator.report.screens.plots import cost_screen
+    from estimator.results.plan import PlanResult
+
+    result = read_saved(PlanResult, saved)
+    _show(result, lambda: cost_figure(result), lambda: cost_screen(result), format_name, output)
 
 
 def _studied(recipe: RecipeFlags, specs: list[str] | None, root: Path | None, *, single: bool) -> Study:

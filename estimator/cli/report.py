@@ -6,9 +6,8 @@ import os
 import shlex
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +15,10 @@ from estimator.cli import options as o
 from estimator.cli.guard import guarded
 from estimator.cli.recipe import RecipeFlags, takes_recipe
 from estimator.errors import InputError
+
+if TYPE_CHECKING:
+    from estimator.app.report_costs import Costs
+    from estimator.results.plan import PlanResult
 
 Networks = Annotated[
     list[str],
@@ -29,6 +32,17 @@ Devices = Annotated[
     ),
 ]  # fmt: skip
 Every = Annotated[bool, typer.Option("--all", help="report on every device of the catalogue")]
+SavedPlan = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan", envvar="ESTIMATOR_PLAN",
+        help="costs from a plan saved with estimator plan … -o plan.json; default: of these devices",
+    ),
+]  # fmt: skip
+Region = Annotated[
+    str | None,
+    typer.Option("--region", envvar="ESTIMATOR_REGION", help="for electricity and carbon: DEU, USA-CA, …"),
+]
 PageFile = Annotated[
     Path | None,
     typer.Option(
@@ -45,6 +59,8 @@ def report(
     network: Networks,
     device: Devices = None,
     every: Every = False,
+    saved_plan: SavedPlan = None,
+    region: Region = None,
     root: o.Root = None,
     format_name: o.FormatName = None,
     output: PageFile = None,
@@ -58,6 +74,7 @@ def report(
     from estimator.catalog.calibration import load_calibration
     from estimator.cli.answer import systems_for
     from estimator.cli.output import emit
+    from estimator.cli.prices import today
     from estimator.report.screens.report import report_screen
 
     if network.count("-") > 1:
@@ -68,10 +85,25 @@ def report(
         sources,
         systems_for(request, device or [], root, every=every),
         load_calibration(),
-        made_on=datetime.now(tz=UTC).date().isoformat(),
+        made_on=today().isoformat(),
         command=_command(),
+        costs=_costs(saved_plan, region),
     )
     emit(result, lambda: report_screen(result), format_name=format_name, output=output)
+
+
+def _costs(saved: Path | None, region: str | None) -> Costs | PlanResult:
+    from estimator.app.report_costs import Costs
+    from estimator.catalog.prices import load_prices
+    from estimator.cli.prices import today
+    from estimator.cli.saved import read_saved
+    from estimator.results.plan import PlanResult
+
+    if saved is None:
+        return Costs(book=load_prices(), today=today(), region=region)
+    if region is not None:
+        raise InputError("--region: the plan has its own", hint="give it to estimator plan")
+    return read_saved(PlanResult, saved)
 
 
 def _command() -> str:

@@ -14,6 +14,8 @@ NOTHING = "—"
 _MARKS = re.compile(r"\((?:R|TM|r|tm)\)|[®™]")
 _VENDOR_WORDS = frozenset({"nvidia", "geforce", "intel", "amd", "tesla"})
 _WHOLE_FROM = 10
+_CENTS_BELOW = 100
+CURRENCY_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 def between(time: TimeSummary) -> str:
@@ -46,6 +48,15 @@ def times(ratio: float) -> str:
     if ratio >= _WHOLE_FROM:
         return f"{ratio:.0f}x"
     return f"{ratio:.1f}x" if ratio >= 1 else f"{ratio:.2f}x"
+
+
+def money(amount: float | None, currency: str) -> str:
+    """Return an amount with its currency, cents below 100: ``$12.50``, ``4,999 CHF``."""
+    if amount is None:
+        return NOTHING
+    text = f"{amount:,.2f}" if amount < _CENTS_BELOW else f"{amount:,.0f}"
+    sign = CURRENCY_SIGNS.get(currency)
+    return f"{sign}{text}" if sign else f"{text} {currency}"
 
 
 def percent(part: float, whole: float) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from estimator.results.devices import DeviceResult
+    from estimator.results.plan import PlanResult
     from estimator.results.prediction import ComparisonResult
     from estimator.results.roofline import RooflineResult
     from estimator.results.sweep import SweepResult
@@ -51,7 +52,7 @@ class AccuracyHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportResult(Result):
-    """A report made on ``made_on`` (ISO date) by ``command``."""
+    """A report made on ``made_on`` (ISO date) by ``command``; ``plan`` has the costs, None without prices."""
 
     schema: ClassVar[str] = "estimator/report/1"
 
@@ -61,4 +62,5 @@ class ReportResult(Result):
     networks: tuple[NetworkReport, ...]
     hardware: tuple[DeviceResult, ...]
     accuracy: tuple[AccuracyHistory, ...]
+    plan: PlanResult | None = None
     warnings: tuple[str, ...] = ()

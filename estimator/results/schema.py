@@ -30,7 +30,7 @@ RESULTS = (
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _BASIC = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 # Names that result modules import for type checkers only.
-_NAMES = {
+NAMES = {
     name: value
     for module in (prediction, devices, provenance, report, roofline, sweep, work, plan, memory, prices)
     for name, value in vars(module).items()
@@ -51,7 +51,7 @@ def json_schema(result: type[Any]) -> dict[str, Any]:
 
 
 def _object(cls: type[Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(cls, localns=_NAMES)
+    hints = get_type_hints(cls, localns=NAMES)
     return {
         "type": "object",
         "description": (cls.__doc__ or "").splitlines()[0],

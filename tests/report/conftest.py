@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from estimator.app.report import report
+from estimator.app.report_costs import Costs
 from estimator.app.request import Request
 from estimator.app.source import open_source
 from estimator.app.systems import named_system
 from estimator.catalog.calibration import load_calibration
+from estimator.catalog.prices import load_prices
 from estimator.report.html.page import render_html
 from estimator.report.screens.report import report_screen
 
@@ -35,18 +38,26 @@ training: {{batch: 4, epochs: 1, samples: 100}}
 class MakeReport(Protocol):
     """Makes a report on networks of the zoo, or on the text of one."""
 
-    def __call__(self, *networks: str, devices: tuple[str, ...], text: str = "") -> ReportResult: ...
+    def __call__(
+        self, *networks: str, devices: tuple[str, ...], text: str = "", priced: bool = False
+    ) -> ReportResult: ...
 
 
 @pytest.fixture(scope="session")
 def make_report() -> MakeReport:
     """Return a function that makes a report without the command line."""
 
-    def make(*networks: str, devices: tuple[str, ...], text: str = "") -> ReportResult:
+    def make(*networks: str, devices: tuple[str, ...], text: str = "", priced: bool = False) -> ReportResult:
+        costs = Costs(book=load_prices(), today=dt.date(2025, 6, 1), region="DEU") if priced else None
         pairs = [(Request(network=name), open_source(name, io.BytesIO(text.encode()))) for name in networks]
         systems = [named_system(device, count=None, link=None) for device in devices]
         return report(
-            pairs, systems, load_calibration(), made_on="2026-01-31", command="estimator report lenet5"
+            pairs,
+            systems,
+            load_calibration(),
+            made_on="2026-01-31",
+            command="estimator report lenet5",
+            costs=costs,
         )
 
     return make
@@ -56,7 +67,7 @@ def make_report() -> MakeReport:
 def small_report(make_report: MakeReport) -> ReportResult:
     """Return a report on two networks and six devices, one of which is too small."""
     devices = ("i7-5960x", "gtx-1080-ti", "rtx-4090", "t4", "4x v100-sxm2-16gb", "a100-sxm-40gb")
-    return make_report("lenet5", "resnet18", devices=devices)
+    return make_report("lenet5", "resnet18", devices=devices, priced=True)
 
 
 @pytest.fixture(scope="session")

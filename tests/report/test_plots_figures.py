@@ -8,6 +8,7 @@ import pytest
 
 from estimator.report.plots.accuracy import accuracy_figure
 from estimator.report.plots.bars import devices_figure, layers_figure, shortened
+from estimator.report.plots.cost import cost_figure
 from estimator.report.plots.palette import DARK_TONES, TONES
 from estimator.report.plots.roofline import roofline_figure
 from estimator.report.plots.trends import batch_figure, scale_figure
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def figures(small_report: ReportResult) -> list[Figure]:
     last = small_report.networks[1]
+    assert small_report.plan is not None
     assert last.roofline is not None
     assert last.batches is not None
     return [
@@ -31,6 +33,7 @@ def figures(small_report: ReportResult) -> list[Figure]:
         batch_figure(last.batches),
         accuracy_figure(evaluation()),
         scale_figure(scaling()),
+        cost_figure(small_report.plan),
     ]
 
 
@@ -117,6 +120,26 @@ def test_the_wall_and_the_knee_are_marked(figures: list[Figure]) -> None:
     labels = {mark.label for series in figures[3].series for mark in series.marks}
     assert "knee" in labels
     assert all(p.label in ("", "knee", "wall") for s in figures[3].series for p in s.marks)
+
+
+def test_nothing_beats_the_pareto_front(figures: list[Figure]) -> None:
+    cost = figures[-1]
+    front = next(series for series in cost.series if series.name == "Pareto front")
+    others = [mark for series in cost.series if series is not front for mark in series.marks]
+    for ahead in front.marks:
+        assert not [m for m in others if m.x < ahead.x * 0.999 and m.y < ahead.y * 0.999]
+    times = [mark.x for mark in front.marks]
+    assert times == sorted(times)
+    assert [mark.y for mark in front.marks] == sorted((mark.y for mark in front.marks), reverse=True)
+
+
+def test_the_recommended_candidate_has_its_name_beside_it(
+    small_report: ReportResult, figures: list[Figure]
+) -> None:
+    assert small_report.plan is not None
+    assert small_report.plan.recommendation is not None
+    labels = {mark.label for series in figures[-1].series for mark in series.marks} - {""}
+    assert labels == {small_report.plan.recommendation.system}
 
 
 def test_long_names_stay_apart() -> None:

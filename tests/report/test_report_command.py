@@ -75,7 +75,59 @@ def test_the_report_from_a_file_on_stdin(tmp_path: Path) -> None:
     jsonschema.validate(data, json_schema(ReportResult))
     assert [each["network"] for each in data["networks"]] == ["mine", "lenet5"]
     assert data["inputs"]["batch"] == 32
-    assert data["command"].startswith("estimator ")
+    assert data["command"].startswith("estimator")
+
+
+@pytest.fixture(scope="module")
+def saved_plan(small_report: ReportResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert small_report.plan is not None
+    place: Path = tmp_path_factory.mktemp("plan") / "plan.json"
+    place.write_text(json.dumps(small_report.plan.to_mapping()), encoding="utf-8")
+    return place
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".html", ".json"])
+def test_a_saved_plan_is_drawn_again(saved_plan: Path, tmp_path: Path, suffix: str) -> None:
+    place = tmp_path / f"cost{suffix}"
+    ran = run("plot", "cost", str(saved_plan), "-o", str(place))
+    assert ran.exit_code == 0, ran.output
+    if suffix == ".json":
+        assert json.loads(place.read_text()) == json.loads(saved_plan.read_text())
+    drawn = run("plot", "cost", "-", stdin=saved_plan.read_text())
+    assert "Pareto front" in drawn.stdout
+
+
+def test_a_report_takes_its_costs_from_a_saved_plan(saved_plan: Path, tmp_path: Path) -> None:
+    place = tmp_path / "plan.json"
+    ran = run("report", "lenet5", "-d", "t4", "--plan", str(saved_plan), "-o", str(place))
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(place.read_text())["plan"]["candidates"]
+    both = run("report", "lenet5", "-d", "t4", "--plan", str(saved_plan), "--region", "DEU")
+    assert both.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("[]", "it has no schema"),
+        ('{"schema": "estimator/predict/1"}', "'estimator/predict/1', not 'estimator/plan/1'"),
+        ('{"schema": "estimator/plan/1"}', "inputs is missing"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_what_is_no_saved_plan_is_refused(text: str, message: str) -> None:
+    ran = run("plot", "cost", "-", stdin=text)
+    assert ran.exit_code == 2
+    assert message in ran.stderr
+
+
+def test_a_saved_plan_with_another_type_is_refused(saved_plan: Path) -> None:
+    data = json.loads(saved_plan.read_text())
+    data["candidates"][0]["cost"]["per_run"] = "free"
+    ran = run("plot", "cost", "-", stdin=json.dumps(data))
+    assert ran.exit_code == 2
+    assert "candidates[0].cost.per_run is not float" in ran.stderr
 
 
 @pytest.mark.parametrize(

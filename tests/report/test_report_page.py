@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 SECTIONS = [
-    "Times", "Inputs", "Hardware", "Where the time goes: lenet5", "Where the time goes: resnet18", "Memory",
-    "Ranges and how far to trust them", "Assumptions", "How to make this again",
+    "Times", "Costs", "Inputs", "Hardware", "Where the time goes: lenet5", "Where the time goes: resnet18",
+    "Memory", "Ranges and how far to trust them", "Assumptions", "How to make this again",
 ]  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_tables_have_captions_and_scopes(parsed: Parsed) -> None:
 def test_plots_have_words_for_who_cannot_see_them(parsed: Parsed) -> None:
     plots = [a for a in parsed.named("svg") if a["class"].startswith("plot")]
     assert len(plots) == 2 * len(parsed.named("figure"))  # a wide and a narrow drawing
-    assert len(parsed.named("figcaption")) == len(parsed.named("figure")) == 8
+    assert len(parsed.named("figcaption")) == len(parsed.named("figure")) == 9
     assert all(len(a["aria-label"]) > 40 for a in plots)
 
 
@@ -180,6 +180,21 @@ def test_the_json_form_follows_its_schema(small_report: ReportResult) -> None:
     jsonschema.validate(data, json_schema(type(small_report)))
     assert data["schema"] == "estimator/report/1"
     assert data["made_on"] == "2026-01-31"
+
+
+def test_a_section_appears_only_where_its_data_is_there(make_report: MakeReport, page: str) -> None:
+    text = render_html(report_screen(make_report("lenet5", devices=("t4",))))
+    assert 'id="costs"' not in text
+    assert 'id="costs"' in page
+
+
+def test_every_cost_has_the_day_and_source_of_its_price(small_report: ReportResult) -> None:
+    assert small_report.plan is not None
+    bought = [c for c in small_report.plan.candidates if c.cost.per_run is not None and c.way != "own"]
+    assert bought
+    assert all(c.cost.as_of and c.cost.source for c in bought)
+    texts = render_markdown(report_screen(small_report))
+    assert all(c.cost.as_of in texts for c in bought if c.on_front and c.cost.as_of)
 
 
 def test_ranges_have_their_history(small_report: ReportResult) -> None:

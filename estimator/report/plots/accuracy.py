@@ -27,7 +27,6 @@ def accuracy_figure(result: Evaluation) -> Figure:
     """Return predicted against measured seconds a step; needs an evaluation with details."""
     rows = _spread(result.details)
     times = [t / row.steps for row in rows for t in (row.measured_s, row.predicted_s)]
-    low, high = min(times) / 1.5, max(times) * 1.5
     tiers = list(dict.fromkeys(row.tier for row in rows))
     scores = result.overall
     median = f" The median error is {100 * scores.median_ape:.0f} %." if scores else ""
@@ -39,7 +38,7 @@ def accuracy_figure(result: Evaluation) -> Figure:
         x=Axis(label="measured", quantity=Quantity.SECONDS, log=True),
         y=Axis(label="predicted", quantity=Quantity.SECONDS, log=True),
         series=(
-            *(_guide(factor, name, dash, low, high) for factor, name, dash in _FACTORS),
+            *guides(times),
             *(
                 Series(
                     name=tier,
@@ -56,6 +55,12 @@ def accuracy_figure(result: Evaluation) -> Figure:
 def _spread(details: Sequence[Detail]) -> Sequence[Detail]:
     """Return every nth row where there are too many to tell apart, evenly over the table."""
     return details[:: math.ceil(len(details) / _MOST_MARKS)] if details else details
+
+
+def guides(times: Sequence[float]) -> tuple[Series, ...]:
+    """Return the lines of a perfect prediction and of factors of two, over the span of some times."""
+    low, high = min(times) / 1.5, max(times) * 1.5
+    return tuple(_guide(factor, name, dash, low, high) for factor, name, dash in _FACTORS)
 
 
 def _guide(factor: float, name: str, dash: Dash, low: float, high: float) -> Series:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ROW = 22.0
 _TOP, _RIGHT, _BOTTOM = 10.0, 16.0, 52.0
+_SHORT = 6  # characters that fit beside any mark
 _CHARACTER = 6.3  # of the 11-pixel font, on average
 
 
@@ -166,7 +167,9 @@ def _point(series: Series, mark: Mark, frame: _Frame) -> Iterator[str]:
         )
     if mark.label:
         below = series.tone % 2 == 0  # labels of neighbouring series on either side of their lines
-        yield _text(mark.label, x + 7, y + 17 if below else y - 8, "start", "note")
+        inwards = x > frame.left + 0.7 * (frame.right - frame.left) and len(mark.label) > _SHORT
+        anchor, dx = ("end", -7) if inwards else ("start", 7)
+        yield _text(mark.label, x + dx, y + 17 if below else y - 8, anchor, "note")
 
 
 def _path(marks: Sequence[Mark], frame: _Frame) -> str:

@@ -19,6 +19,7 @@ _LINES: dict[Dash, str] = {"solid": "braille", "dashed": "-", "dotted": ".", "da
 _BARS: dict[Fill, str] = {"full": "█", "striped": "▒", "open": "░"}
 _COLOURS = ("default", "blue", "orange", "green", "magenta", "cyan")
 _WIDTH, _LEAST_WIDTH, _ROWS = 100, 40, 20
+_EDGE = 0.2  # a label beginning or ending this near to an edge runs inwards
 _FRAME_ROWS = 3  # two lines of the frame, one of tick texts
 
 
@@ -81,7 +82,8 @@ def _draw(plotext: Any, series: Series, x: Scale, y: Scale, *, by_name: bool) ->
         elif mark.y_range and series.kind == "points":
             plotext.plot([at, at], [*map(up, mark.y_range)], marker="|", color=colour)
         if mark.label:
-            plotext.text(mark.label, at, height + 0.05, alignment="center")
+            side = "left" if at < _EDGE else "right" if at > 1 - _EDGE else "center"
+            plotext.text(mark.label, at, height + 0.05, alignment=side)
     if series.kind == "line":
         plotext.plot(across, heights, marker=_LINES[series.dash], color=colour)
     if series.kind == "points" or series.with_markers:

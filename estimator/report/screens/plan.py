@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
-from estimator.report.phrases import NOTHING, times
+from estimator.report.phrases import NOTHING, money, times
 from estimator.units import format_seconds
 
 if TYPE_CHECKING:
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from estimator.results.plan import Candidate, NearestMiss, PlanResult
 
 _KWH_J = 3.6e6
-_CENTS_BELOW = 100
-_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _LIMITS = {
     "budget": "budget", "deadline": "deadline", "memory": "memory limit", "power": "power cap",
 }  # fmt: skip
@@ -209,11 +207,7 @@ def _few(number: float) -> str:
 
 
 def _money(amount: float | None, result: PlanResult) -> str:
-    if amount is None:
-        return NOTHING
-    text = f"{amount:,.2f}" if amount < _CENTS_BELOW else f"{amount:,.0f}"
-    sign = _SIGNS.get(result.currency)
-    return f"{sign}{text}" if sign else f"{text} {result.currency}"
+    return money(amount, result.currency)
 
 
 def _next(result: PlanResult) -> str:

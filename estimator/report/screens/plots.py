@@ -8,9 +8,11 @@ from estimator.report.blocks import Answer, Column, Drawing, Paragraph, Table
 from estimator.report.phrases import NOTHING, between, named, percent
 from estimator.report.plots.accuracy import accuracy_figure
 from estimator.report.plots.bars import devices_figure, layers_figure
+from estimator.report.plots.cost import cost_figure
 from estimator.report.plots.roofline import roofline_figure
 from estimator.report.plots.trends import batch_figure
 from estimator.report.screens.evaluation import evaluation_screen
+from estimator.report.screens.plan import plan_screen
 from estimator.report.screens.sweep import sweep_screen
 from estimator.units import format_bytes, format_seconds, format_si
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from estimator.report.blocks import Block, Screen
     from estimator.report.plots.figure import Figure
     from estimator.results.evaluation import Evaluation
+    from estimator.results.plan import PlanResult
     from estimator.results.prediction import Prediction, PredictionResult
     from estimator.results.roofline import RooflineResult
     from estimator.results.sweep import SweepResult
@@ -72,6 +75,12 @@ def accuracy_screen(result: Evaluation) -> Screen:
     answer, *rest = (b for b in evaluation_screen(result) if not (isinstance(b, Table) and b.name == "rows"))
     drawing = [Drawing(accuracy_figure(result))] if result.details else []
     return (answer, *drawing, *rest)
+
+
+def cost_screen(result: PlanResult) -> Screen:
+    """Return time against cost above the screen of the plan."""
+    answer, *rest = plan_screen(result)
+    return (answer, Drawing(cost_figure(result)), *rest)
 
 
 def roofline_table(result: RooflineResult) -> Table:

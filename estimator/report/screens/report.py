@@ -10,6 +10,7 @@ from estimator.report.plots.bars import devices_figure, layers_figure
 from estimator.report.plots.roofline import roofline_figure
 from estimator.report.plots.trends import batch_figure
 from estimator.report.screens import report_tables as tables
+from estimator.report.screens.report_costs import costs, plan_answer
 from estimator.units import format_seconds
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def report_screen(result: ReportResult) -> Screen:
     return (
         *_lead(result),
         *_times(result),
+        *(costs(result.plan) if result.plan else ()),
         *_inputs(result),
         *_hardware(result),
         *(block for each in result.networks for block in _network(each)),
@@ -59,6 +61,8 @@ def _lead(result: ReportResult) -> Iterator[Block]:
         fit = ". It does NOT fit in memory" if best.memory.fits is False else ""
         takes = f"{format_seconds(time.expected)} {span}, {range_line(time)}{fit}"
         yield Paragraph(f"{each.network} on {named(best.device)}: {takes}.")
+    if result.plan is not None:
+        yield Paragraph(f"Costs: {plan_answer(result.plan)}.")
     yield Paragraph(f"Made on {result.made_on} by estimator; every figure is a prediction.", "dim")
     yield from (Paragraph(f"warning: {text}", "warning") for text in result.warnings)
 

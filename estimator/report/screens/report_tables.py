@@ -25,7 +25,8 @@ MOST_LAYERS = 400
 _SAID_ELSEWHERE = frozenset({"vendor", "kind", "year", "targets", "unit_name"})  # words, not figures
 
 
-def _table(name: str, title: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Table:
+def keyed_table(name: str, title: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Table:
+    """Return a table of cells that are each a text and what it is sorted by."""
     found = [tuple(row) for row in rows]
     return Table(
         name=name,
@@ -67,7 +68,7 @@ def times_table(result: ReportResult) -> Table:
         *([Column("in all")] if totals else []), Column("samples/s"), Column("speed-up"), Column("of peak"),
         Column("memory"), Column("bound by", "left"),
     ]  # fmt: skip
-    return _table(
+    return keyed_table(
         "times",
         "Predicted training times",
         columns,
@@ -108,7 +109,7 @@ def hardware_table(result: ReportResult) -> Table:
         Column("clock"), *(Column(f"{name} FLOP/s") for name in precisions), Column("GB/s"), Column("memory"),
         Column("power limit"), Column("released", "left"),
     ]  # fmt: skip
-    return _table(
+    return keyed_table(
         "hardware",
         "What the devices have (peaks are dense, of the faster unit)",
         columns,
@@ -150,7 +151,7 @@ def sources_table(result: ReportResult) -> Table:
         Column("device", "left"), Column("basis", "left"), Column("figures", "left", fold=True),
         Column("source", "left", fold=True),
     )  # fmt: skip
-    return _table(
+    return keyed_table(
         "sources",
         "Where the figures of the devices come from",
         columns,
@@ -181,7 +182,7 @@ def phases_table(each: NetworkReport) -> Table:
         Column("a step"),
         *(Column(f"{titles[kind]}{name.removesuffix('_s')}") for kind, name in shown),
     ]
-    return _table(
+    return keyed_table(
         "phases",
         f"Shares of a step of {each.network}: by phase, and by what limits it",
         columns,
@@ -231,7 +232,7 @@ def layers_table(each: NetworkReport, best: Prediction) -> tuple[Table, int]:
             ]
         )
     title = f"Layers of {each.network} at batch {each.work.batch} on {named(best.device)}"
-    return _table("layers", title, columns, cells), len(rows) - len(kept)
+    return keyed_table("layers", title, columns, cells), len(rows) - len(kept)
 
 
 def memory_table(result: ReportResult) -> Table:
@@ -243,7 +244,7 @@ def memory_table(result: ReportResult) -> Table:
         *(Column(part) for part in parts), Column("capacity"), Column("fits", "left"),
         Column("largest batch"),
     ]  # fmt: skip
-    return _table(
+    return keyed_table(
         "memory",
         "Memory of one device at the peak of a step",
         columns,
@@ -272,7 +273,7 @@ def accuracy_table(result: ReportResult) -> Table:
         *(Column(f"{100 * float(share):.0f} % within") for share in shares), Column("rows"),
         Column("from", "left", fold=True),
     )  # fmt: skip
-    return _table(
+    return keyed_table(
         "accuracy",
         "How far such predictions were from measurements, as a factor either way",
         columns,
@@ -301,7 +302,7 @@ def assumptions_table(result: ReportResult) -> Table:
         Column("what", "left"), Column("value", "left", fold=True), Column("why", "left", fold=True),
         Column("for", "left", fold=True),
     )  # fmt: skip
-    return _table(
+    return keyed_table(
         "assumptions",
         "What is taken for granted",
         columns,
