@@ -156,7 +156,8 @@ class Fleet:
         memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
         compute *= sustained_share(device, self.calibration)
         if path.name == "matrix":
-            compute *= feed_share(device, category.dtype, self.calibration.gpu.feed)
+            dtype = category.dtype if category.dtype.is_floating else DType.FP32  # as path_of takes it
+            compute *= feed_share(device, dtype, self.calibration.gpu.feed)
         bandwidth = bandwidth_of(device) * flight_share(device, self.calibration.gpu.flight_bytes_per_clock)
         fast = self._winograd(category, path)
         return (
