@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from estimator.app.case_networks import open_network
 from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_work import Works
+from estimator.app.recalibration import product_observations
 from estimator.calibrate.case import interpret_all
 from estimator.calibrate.cpu_rows import read_measurements
 from estimator.calibrate.fit import fit
 from estimator.calibrate.row_aliases import read_alias_tables
-from estimator.catalog.calibration import load_calibration
+from estimator.catalog.calibration import load_calibration, load_prior
 from estimator.catalog.store import bundled_root
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class ShippedPredictor:
         """The shipped measurements that calibrate, and the family of each one's network."""
         return self.predict.observe(self._measured)
 
+    @cached_property
+    def _products(self) -> list[Observation]:
+        """The shipped single products: no row of a table of whole steps is among them."""
+        return product_observations(bundled_root() / MEASURED)
+
     def refit(self, by: str, keys: frozenset[str]) -> CasePredictor:
         """Return the predictor calibrated without the rows of some groups."""
         key_of: dict[str, Callable[[Observation, str], str]] = {
@@ -56,7 +62,7 @@ class ShippedPredictor:
             "framework": lambda seen, _family: seen.software.framework,
         }
         kept = [seen for seen, family in self._observed if key_of[by](seen, family) not in keys]
-        return self.predict.with_calibration(fit(kept, load_calibration()).calibration)
+        return self.predict.with_calibration(fit([*kept, *self._products], load_prior()).calibration)
 
 
 def shipped_predictor(*, keep: bool = False) -> ShippedPredictor:

@@ -1,0 +1,54 @@
+"""Use case: measurement tables to calibration files, with ranges from what each fit had not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from estimator.calibrate.fit import Problem
+from estimator.calibrate.kernel_rows import read_products
+from estimator.calibrate.ranges import cross_validate, spreads_of
+from estimator.calibrate.report import device_bases
+from estimator.catalog.calibration import calibration_texts, load_interconnects, load_prior
+from estimator.catalog.lookup import load_device
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from estimator.calibrate.observation import Observation
+    from estimator.calibrate.report import DeviceBasis
+
+KERNELS = "kernels"
+_LEFT_OUT = ("device", "architecture", "network", "source")
+_SOURCE = "residuals of shipped measurements, predicted without their device, architecture, network or source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalibration:
+    """The content of each calibration file by name, and what each device's figures rest on."""
+
+    texts: dict[str, str]
+    bases: tuple[DeviceBasis, ...]
+    rows: int
+
+
+def product_observations(measured: Path) -> list[Observation]:
+    """Return the single products that the tables under ``measured`` hold."""
+    tables = sorted((measured / KERNELS).glob("*.csv"))
+    return [seen for table in tables for seen in read_products(table, load_device)]
+
+
+def recalibrate(observations: Sequence[Observation]) -> Recalibration:
+    """Fit the observations, beginning from the prior; equal observations give equal bytes."""
+    prior = load_prior()
+    problem = Problem(observations, prior)
+    fitted = problem.fit()
+    residuals = [one for by in _LEFT_OUT for one in cross_validate(problem, by)]
+    spreads = dict(sorted({**prior.spreads, **spreads_of(residuals, _SOURCE)}.items()))
+    calibration = replace(fitted.calibration, spreads=spreads)
+    return Recalibration(
+        texts=calibration_texts(calibration, load_interconnects()),
+        bases=device_bases(observations, replace(fitted, calibration=calibration)),
+        rows=len(observations),
+    )
