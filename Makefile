@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test browser-test lint fuzz catalogue bench accuracy clean
+.PHONY: cookbook run test browser-test lint fuzz catalogue bench accuracy clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -29,6 +29,9 @@ catalogue: $(VENV)/run.stamp  ## make the snapshot of the device profiles again
 
 accuracy: $(VENV)/run.stamp  ## docs/accuracy.md from the shipped measurements, each board with its rows unseen
 	$(BIN)/python tools/accuracy.py docs
+
+cookbook: $(VENV)/run.stamp  ## write the outputs in docs/cookbook.md anew
+	$(BIN)/python tools/cookbook.py docs/cookbook.md
 
 bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
 	$(BIN)/python tests/bench/speed.py

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HOURS_A_MONTH, MONTHS = 365.0, 36.0
 USUAL_REGION = "USA"
+USUAL_COUNTS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class Ask:
     hours_per_month: float | None = None
     months: float | None = None
     trials: Trials = field(default_factory=Trials)
-    counts: tuple[int, ...] = (1, 2, 4, 8)
+    counts: tuple[int, ...] = USUAL_COUNTS
     link: str | None = None
     devices: frozenset[str] | None = None
     ways: frozenset[str] = frozenset({"buy", "rent", "own"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from estimator.app.plan_ask import USUAL_COUNTS
 from estimator.app.systems import joined_system
 from estimator.catalog.lookup import all_devices, resolve_device
 from estimator.errors import InputError
@@ -102,6 +103,8 @@ def _instances(row: RentPrice, device: Device, ask: Ask, *, per_chip: bool) -> I
     many = (per_chip and row.provider not in _ONE_A_HOST) or device.kind is DeviceKind.CPU
     for instances in ask.counts if many else (1,):
         count = row.count * instances
+        if ask.counts != USUAL_COUNTS and count not in ask.counts:
+            continue
         name = row.key if instances == 1 else f"{instances}x {row.key}"
         if per_chip:
             name = f"{row.provider}:{count}x {row.device}"

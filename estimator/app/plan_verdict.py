@@ -150,8 +150,8 @@ def _reason(ask: Ask, choice: Choice) -> str:
     if runner is None:
         return words
     time, cost = runner.experiment_s / best.experiment_s, _ratio(runner.per_experiment, best.per_experiment)
-    beside = f"; {runner.name} ({runner.way}) takes {time:.2g} times the time"
-    return f"{words}{beside}" + (f" and {cost:.2g} times the cost" if cost is not None else "")
+    beside = f"; {runner.name} ({runner.way}) takes {time:.2f}x the time"
+    return f"{words}{beside}" + (f" and {cost:.2f}x the cost" if cost is not None else "")
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

@@ -84,7 +84,8 @@ def _basis(result: PlanResult) -> str:
     if best.cost.as_of:
         parts.append(f"price of {best.cost.as_of}")
     priced = sum(1 for c in result.candidates if c.cost.per_experiment is not None)
-    parts.append(f"{len(result.candidates):,} candidates, {priced:,} with a price")
+    count = len(result.candidates)
+    parts.append(f"{count:,} {'candidate' if count == 1 else 'candidates'}, {priced:,} with a cost")
     return "; ".join(parts)
 
 
@@ -94,8 +95,14 @@ def _reasons(result: PlanResult) -> list[str]:
     if choice is not None:
         lines.append(f"why: {choice.reason}")
         lines.append(_sure(result))
-    even = result.break_even
-    if even is not None:
+    best = _chosen(result)
+    if best is not None and best.energy_j is not None:
+        carbon = "" if best.co2e_g is None else f", {best.co2e_g / 1000:,.3g} kg CO2e"
+        region = result.inputs["region"]
+        lines.append(
+            f"energy: {best.energy_j / _KWH_J:,.3g} kWh a run with host and cooling{carbon} ({region})"
+        )
+    if result.break_even is not None:
         lines.append(_even(result))
     against = result.cpu_against_gpu
     if against is not None:
