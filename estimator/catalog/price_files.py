@@ -153,7 +153,9 @@ def table_text(table: str, rows: Iterable[Row], *, heading: bool = True) -> str:
         writer.writerow(names)
     for row in rows:
         values = (getattr(row, by_column[name]) for name in names)
-        writer.writerow(["" if v is None else f"{v:.15g}" if isinstance(v, float) else str(v) for v in values])
+        writer.writerow(
+            ["" if v is None else f"{v:.15g}" if isinstance(v, float) else str(v) for v in values]
+        )
     return out.getvalue()
 
 
