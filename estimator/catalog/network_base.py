@@ -57,9 +57,10 @@ def _joined(base: Node, own: Node) -> Node:
 
 
 def _check_params(document: MapNode, base: MapNode, name: str) -> None:
-    """Refuse a parameter the base does not have in a file without layers of its own: nothing would use it."""
+    """Refuse a parameter the base does not have where the file has nothing that could use it."""
     own, inherited = document.get("params"), base.get("params")
-    if document.get("layers") is not None or not isinstance(own, MapNode):
+    has_users = document.get("layers") is not None or document.get("blocks") is not None
+    if has_users or not isinstance(own, MapNode):
         return
     known = tuple(inherited.keys()) if isinstance(inherited, MapNode) else ()
     for key, _ in own.entries:
