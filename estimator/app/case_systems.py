@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from estimator.app.systems import joined_system
-from estimator.catalog.calibration import load_interconnects
+from estimator.catalog.interconnects import load_interconnect
 from estimator.catalog.labels import resolve_label
 from estimator.errors import InputError
 from estimator.hardware.system import System
@@ -17,15 +17,17 @@ from estimator.hardware.system import System
 if TYPE_CHECKING:
     from estimator.calibrate.case import Case
     from estimator.calibrate.row_aliases import AliasTables
+    from estimator.hardware.device import Device
     from estimator.hardware.system import Interconnect
 
 _PORTS = re.compile(r"(\d+) ?x ?(\d+) ?Gb", re.IGNORECASE)
 _RATE = re.compile(r"(?<![\d.])(\d+) ?(?:Gbps|Gb/s|Gb\b|Gbit)", re.IGNORECASE)
 _LISTED = re.compile(r"accelerator as listed: ([^;(]*\d+ ?GB[^;(]*)")  # the variant that a label leaves open
-_RACK = 72  # devices of an NVL72 rack: one NVLink domain over 18 hosts
+_RACK_LINK = "nvl72"
 _NETWORKS = ((300, "infiniband-ndr", 400), (150, "infiniband-hdr", 200), (50, "infiniband-edr", 100),
              (20, "ethernet-25g", 25), (5, "ethernet-10g", 10))  # fmt: skip
 _USUAL_PORTS = ((2022, "infiniband-ndr", 8), (2020, "infiniband-hdr", 8), (2016, "infiniband-edr", 4))
+_OWN_NETWORK = {"gaudi2": "gaudi2-scale-out", "gaudi3": "gaudi3-scale-out", "ascend-910": "ascend-roce"}
 _LOOSE = "ethernet-10g"
 
 
@@ -42,7 +44,8 @@ def system_of(case: Case, tables: AliasTables) -> CaseSystem:
     text = case.row.interconnect
     line = tables.search("links", text) if text else None
     link = (line["within"] if line else "") or None
-    nodes = -(-case.count // _RACK) if "NVL72" in text else case.nodes
+    link = _RACK_LINK if "NVL72" in text else link
+    nodes = case.nodes
     if listed := _LISTED.search(case.row.notes):
         with suppress(InputError):
             return _system(listed[1].strip(), case.count, nodes, link, text)
@@ -59,9 +62,12 @@ def _system(label: str, count: int, nodes: int, link: str | None, text: str) -> 
         )
     named = joined_system(found.device, count * found.count, link, found.assumptions)
     said = tuple(f"{each.what}: {each.value}" for each in named.assumptions)
+    within = named.system.within
+    if within is not None and within.domain is not None and nodes < named.system.count:
+        nodes = min(nodes, -(-named.system.count // within.domain))
     if nodes == 1:
         return CaseSystem(system=named.system, assumptions=said)
-    between, guessed = _between(text, named.system.device.released)
+    between, guessed = _between(text, named.system.device)
     nodes = nodes if count % nodes == 0 else _dividing(count, nodes)
     return CaseSystem(
         system=replace(named.system, nodes=nodes, between=between),
@@ -74,31 +80,27 @@ def _dividing(count: int, nodes: int) -> int:
     return next(n for n in range(nodes, count + 1) if count % n == 0)
 
 
-def _between(text: str, released: str | int | None) -> tuple[Interconnect, bool]:
+def _between(text: str, device: Device) -> tuple[Interconnect, bool]:
     """Return the network between hosts: by the rates that the row states, else what such hosts have."""
-    links = load_interconnects()
     network = text.split("+", 1)[-1].split("net:", 1)[-1]
     if "cloud Ethernet" in text:
-        return links[_LOOSE], False
+        return load_interconnect(_LOOSE), False
     if found := _PORTS.search(network):
-        return _ports(links, float(found[2]), float(found[1])), False
+        return _ports(float(found[2]), float(found[1])), False
     if found := _RATE.search(network):
-        return _ports(links, float(found[1]), 1.0), False
-    year = int(str(released)[:4]) if released else 0
+        return _ports(float(found[1]), 1.0), False
+    if device.id in _OWN_NETWORK:
+        return load_interconnect(_OWN_NETWORK[device.id]), True
+    year = int(str(device.released)[:4]) if device.released else 0
     for since, name, ports in _USUAL_PORTS:
         if year >= since:
-            return _scaled(links[name], ports), True
-    return links[_LOOSE], True
+            return load_interconnect(name).faster(ports), True
+    return load_interconnect(_LOOSE), True
 
 
-def _ports(links: dict[str, Interconnect], rate_gbit: float, count: float) -> Interconnect:
+def _ports(rate_gbit: float, count: float) -> Interconnect:
     """Return ``count`` ports of a rate; rates between the known ones scale the next lower link."""
     for least, name, nominal in _NETWORKS:
         if rate_gbit >= least:
-            return _scaled(links[name], count * rate_gbit / nominal)
+            return load_interconnect(name).faster(count * rate_gbit / nominal)
     raise InputError(f"a network of {rate_gbit:g} Gbit/s is not known")
-
-
-def _scaled(link: Interconnect, factor: float) -> Interconnect:
-    name = link.name if factor == 1 else f"{factor:g} x {link.name}"
-    return replace(link, name=name, bus_bytes_per_s=link.bus_bytes_per_s * factor)

@@ -9,7 +9,7 @@ from estimator.calibrate.fit import Problem
 from estimator.calibrate.kernel_rows import read_products
 from estimator.calibrate.ranges import cross_validate, spreads_of
 from estimator.calibrate.report import device_bases
-from estimator.catalog.calibration import calibration_texts, load_interconnects, load_prior
+from estimator.catalog.calibration import calibration_texts, load_prior
 from estimator.catalog.lookup import load_device
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def recalibrate(observations: Sequence[Observation]) -> Recalibration:
     spreads = dict(sorted({**prior.spreads, **spreads_of(residuals, _SOURCE)}.items()))
     calibration = replace(fitted.calibration, spreads=spreads)
     return Recalibration(
-        texts=calibration_texts(calibration, load_interconnects()),
+        texts=calibration_texts(calibration),
         bases=device_bases(observations, replace(fitted, calibration=calibration)),
         rows=len(observations),
     )

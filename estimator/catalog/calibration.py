@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from estimator.errors import InputError
-from estimator.hardware.system import Interconnect
 from estimator.predict.coefficients import coefficients_from_mapping, coefficients_to_mapping
-from estimator.provenance import Basis, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from estimator.hardware.efficiency import Calibration
 
 PARTS = ("gpu", "cpu", "scales", "software", "spreads", "communication")
@@ -49,25 +45,7 @@ def load_prior() -> Calibration:
     return load_calibration(calibration_directory() / "prior")
 
 
-@cache
-def load_interconnects(directory: Path | None = None) -> dict[str, Interconnect]:
-    """Return the links by id: what joins devices within a node and between nodes."""
-    links = _read((directory or calibration_directory()) / "communication.json")["links"]
-    return {
-        key: Interconnect(
-            id=key,
-            name=link["name"],
-            alpha_s=link["alpha_s"],
-            alpha_per_device_s=link["alpha_per_device_s"],
-            bus_bytes_per_s=link["bus_bytes_per_s"],
-            ramp=link.get("ramp", 0.0),
-            provenance=Provenance(link["source"], Basis(link["basis"]), link.get("note", "")),
-        )
-        for key, link in links.items()
-    }
-
-
-def calibration_texts(calibration: Calibration, interconnects: Mapping[str, Interconnect]) -> dict[str, str]:
+def calibration_texts(calibration: Calibration) -> dict[str, str]:
     """Return the content of each file of a calibration by its name; ``load_calibration`` reads it back.
 
     Equal calibrations give equal bytes.
@@ -79,24 +57,12 @@ def calibration_texts(calibration: Calibration, interconnects: Mapping[str, Inte
         "scales": {key: data.get(key, {}) for key in ("vendors", "architectures", "devices")},
         "software": {"releases": data.get("software", [])},
         "spreads": data.get("spreads", {}),
-        "communication": {
-            "data_parallel": data["communication"],
-            "links": {key: _link_mapping(link) for key, link in interconnects.items()},
-        },
+        "communication": {"data_parallel": data["communication"]},
     }
     return {
         f"{name}.json": json.dumps(part, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         for name, part in parts.items()
     }
-
-
-def _link_mapping(link: Interconnect) -> dict[str, object]:
-    numbers = ("alpha_s", "alpha_per_device_s", "bus_bytes_per_s", "ramp")
-    values: dict[str, object] = {"name": link.name, **{name: getattr(link, name) for name in numbers}}
-    if link.provenance is not None:
-        values |= {"source": link.provenance.source, "basis": str(link.provenance.basis)}
-        values |= {"note": link.provenance.note} if link.provenance.note else {}
-    return values
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401  (JSON)

@@ -22,6 +22,8 @@ INTERCONNECT = Table(
         "alpha_per_device_us": Number(low=0, high=1_000),
         "bus_gb_per_s": Number(low=0.01, high=10_000),
         "ramp": Number(low=0, high=0.99),
+        "bus_gb_per_s_by_devices": Table(others=Number(low=0.01, high=10_000)),
+        "domain": Number(low=2, high=100_000, whole=True),
         "aliases": ListOf(item=Text()),
         "note": Text(),
         "sources": Table(others=_CITED),

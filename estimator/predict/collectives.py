@@ -27,8 +27,7 @@ def ring_s(kind: str, size_bytes: float, devices: int, link: Interconnect, *, bu
         raise InputError(f"unknown collective {kind!r}", hint=f"known: {', '.join(_TRIPS)}")
     ring = link.alpha_s + link.alpha_per_device_s * devices
     tree = link.alpha_s + link.alpha_per_device_s * 2 * math.log2(devices)
-    rate = link.bus_bytes_per_s * (1.0 - link.ramp / devices)
-    return buckets * min(ring, tree) + trips * (devices - 1) / devices * size_bytes / rate
+    return buckets * min(ring, tree) + trips * (devices - 1) / devices * size_bytes / link.rate(devices)
 
 
 def exchange_s(kind: str, size_bytes: float, system: System, *, buckets: int = 1) -> float:

@@ -88,9 +88,10 @@ def estimate_parallel_step(
     if asked != system.count:
         raise InputError(f"the layout takes {asked} devices, the system has {system.count}")
     whole = build_table(workload)
-    table = split_sequence(
-        split_tensors(whole, parallel.tensor, sequence_parallel=parallel.sequence_parallel), parallel.context
+    split = split_tensors(
+        whole, Stream.of(workload), parallel.tensor, sequence_parallel=parallel.sequence_parallel
     )
+    table = split_sequence(split, parallel.context)
     table = _owned(table, parallel)
     times = kernel_times(table, system.device, software, calibration)
     parts, per_kernel = bound_parts(times), times.total_s[:, 0]
@@ -145,7 +146,7 @@ def _joins_s(
     whole: KernelTable, workload: Workload, system: System, parallel: Parallelism, policy: PrecisionPolicy
 ) -> float:
     """Seconds a step spends on sums within blocks and on hand-overs between stages; nothing hides them."""
-    stream = Stream.of(whole)
+    stream = Stream.of(workload)
     if stream is None:
         return 0.0
     size = stream.elements * policy.activations.itemsize / parallel.context

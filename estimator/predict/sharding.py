@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from estimator.predict.table import KernelTable
+    from estimator.workload.workload import Workload
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
 _PER_HEAD = frozenset({Op.BMM, Op.ATTENTION, Op.SOFTMAX})
-_NORMS = frozenset({Op.LAYER_NORM, Op.BATCH_NORM, Op.GROUP_NORM})
 _INNER = 1.5  # an activation this much larger than the residual stream lies inside a block
 
 
@@ -35,24 +37,28 @@ class Stream:
     joins: float
 
     @classmethod
-    def of(cls, table: KernelTable) -> Stream | None:
-        """Return the stream of a network with norms, None for one without."""
-        norms = _is_op(table, _NORMS) & (table.phase == PHASES.index(Phase.FORWARD))
-        if not norms.any():
+    def of(cls, workload: Workload) -> Stream | None:
+        """Return the stream of a network with norms, None for one without.
+
+        Layers tell it, not kernels: frameworks without a fused RMSNorm launch none. The usual shape counts:
+        norms of queries and keys have another.
+        """
+        shapes = [layer.output_shape for layer in workload.layers if "Norm" in layer.kind]
+        if not shapes:
             return None
-        sizes, runs = table.elements[norms], table.runs[norms]
-        usual = float(sizes[np.argmax(runs)])
-        return cls(elements=usual, joins=max(float(runs.sum()) - 1.0, 0.0))
+        (shape, count), *_ = Counter(shapes).most_common(1)
+        return cls(elements=float(prod(shape)), joins=(count - 1.0) * workload.repeats)
 
 
-def split_tensors(table: KernelTable, devices: int, *, sequence_parallel: bool = False) -> KernelTable:
+def split_tensors(
+    table: KernelTable, stream: Stream | None, devices: int, *, sequence_parallel: bool = False
+) -> KernelTable:
     """Return the kernels one of ``devices`` runs that share every layer as Megatron does.
 
     A product is split along its wider feature side (columns going into a block's inner width, rows coming
     out); heads, inner activations, logits and the optimizer are divided; what works on the residual stream
     is not, unless ``sequence_parallel``. Shoeybi et al., Megatron-LM, arXiv:1909.08053.
     """
-    stream = Stream.of(table)
     if devices <= 1 or stream is None:
         return table
     products = _is_op(table, frozenset({Op.GEMM}))

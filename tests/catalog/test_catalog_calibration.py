@@ -8,7 +8,6 @@ from estimator.catalog.calibration import (
     calibration_directory,
     calibration_texts,
     load_calibration,
-    load_interconnects,
 )
 from estimator.errors import InputError
 
@@ -17,17 +16,12 @@ if TYPE_CHECKING:
 
 
 def test_a_calibration_written_is_the_one_read(tmp_path: Path) -> None:
-    shipped, links = load_calibration(), load_interconnects()
-    texts = calibration_texts(shipped, links)
+    shipped = load_calibration()
+    texts = calibration_texts(shipped)
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert load_calibration(tmp_path) == shipped
-    assert load_interconnects(tmp_path) == links
-    assert calibration_texts(load_calibration(tmp_path), links) == texts
-
-
-def test_every_link_has_a_source() -> None:
-    assert all(link.provenance is not None for link in load_interconnects().values())
+    assert calibration_texts(load_calibration(tmp_path)) == texts
 
 
 def test_missing_and_broken_files_are_named(tmp_path: Path) -> None:

@@ -41,6 +41,12 @@ def test_all_reduce_of_a_gibibyte_on_a100_takes_what_was_measured(count: int, mi
         ("H100 SXM", "nvlink4-nvswitch"),
         ("H800 SXM", "nvlink4-h800"),
         ("MI300X", "infinity-fabric-3"),
+        ("MI355X", "infinity-fabric-4"),
+        ("GB200 NVL72", "nvlink5-nvl72"),
+        ("TPU v4", "tpu-v4-ici"),
+        ("Gaudi2", "gaudi2-roce"),
+        ("Ascend 910", "ascend-hccs"),
+        ("Trainium1", "neuronlink-2"),
     ],
 )
 def test_usual_interconnect_is_an_assumption(device: str, link: str) -> None:
@@ -49,6 +55,12 @@ def test_usual_interconnect_is_an_assumption(device: str, link: str) -> None:
     found, assumption = usual
     assert found.id == link
     assert assumption.what == "interconnect"
+
+
+def test_a_pod_is_one_domain() -> None:
+    assert {name: load_interconnect(name).domain for name in ("nvl72", "tpu-v4-ici", "nvlink4")} == {
+        "nvl72": 72, "tpu-v4-ici": 4096, "nvlink4": None,
+    }  # fmt: skip
 
 
 def test_what_joins_apple_gpus_is_unknown() -> None:

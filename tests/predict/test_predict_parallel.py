@@ -52,7 +52,7 @@ def norm(elements: int) -> Kernel:
 
 def layer(path: str, kind: str, kernels: list[Kernel]) -> LayerWork:
     return LayerWork(
-        path=path, kind=kind, output_shape=(1,), parameters=0, trainable_parameters=0, saved_bytes=0,
+        path=path, kind=kind, output_shape=(1, TOKENS, WIDTH), parameters=0, trainable_parameters=0, saved_bytes=0,
         kernels=tuple(kernels),
     )  # fmt: skip
 
@@ -102,9 +102,9 @@ def test_one_device_is_the_plain_step(v100: Device, calibration: Calibration) ->
 
 def test_splitting_divides_the_work_and_not_the_stream() -> None:
     table = build_table(transformer(1))
-    split = split_tensors(table, 4)
+    stream = Stream.of(transformer(1))
+    split = split_tensors(table, stream, 4)
     assert split.total(split.flops) == pytest.approx(table.total(table.flops) / 4)
-    stream = Stream.of(table)
     assert stream is not None
     assert (stream.elements, stream.joins) == (TOKENS * WIDTH, BLOCKS)
     assert split.elements[0] == table.elements[0] == TOKENS * WIDTH
