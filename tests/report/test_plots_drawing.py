@@ -121,6 +121,10 @@ def test_inline_svg_is_well_formed_and_each_mark_has_its_tooltip(drawn: list[Fig
             assert 0 <= float(text.get("y", "0")) <= height
 
 
+def test_tips_may_be_left_to_another_drawing(drawn: list[Figure]) -> None:
+    assert "<title>" not in figure_svg(drawn[0], NARROW, tips=False)
+
+
 def test_inline_svg_escapes_names() -> None:
     evil = "<script>alert(1)</script>\" onload='x'"
     axis = Axis(label=evil, quantity=Quantity.COUNT)

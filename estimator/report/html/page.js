@@ -2,7 +2,8 @@
 (() => {
   const key = (cell) => {
     const raw = cell.dataset.k;
-    if (raw === "" || raw === undefined) return null;
+    if (raw === undefined) return cell.textContent.toLowerCase();
+    if (raw === "") return null;
     const number = Number(raw);
     return Number.isNaN(number) ? raw.toLowerCase() : number;
   };
@@ -79,9 +80,10 @@
 
   const pointed = (plot) => {
     const marks = [...plot.querySelectorAll(".mark")];
-    for (const mark of marks) { // the page's own tooltip takes the place of the browser's
+    const wide = [...plot.parentElement.querySelectorAll("svg.wide .mark")]; // has the tips of the narrow one, too
+    for (const [index, mark] of marks.entries()) { // the page's own tooltip takes the place of the browser's
       const title = mark.querySelector("title");
-      mark.dataset.tip = title ? title.textContent : "";
+      mark.dataset.tip = title ? title.textContent : wide[index].dataset.tip;
       if (title) title.remove();
       mark.addEventListener("pointerenter", () => show(mark));
       mark.addEventListener("pointerleave", () => { if (shown === mark) hide(); });

@@ -18,7 +18,9 @@ from estimator.report.plots.svg import NARROW, WIDE, figure_svg, legend_svg
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from estimator.report.blocks import Block, Screen
+    from markupsafe import Markup
+
+    from estimator.report.blocks import Block, Column, Screen
     from estimator.report.plots.figure import Figure
 
 _FEWEST_TO_FILTER = 6
@@ -124,7 +126,7 @@ def _table(block: Table, numbers: dict[str, int]) -> dict[str, Any]:
         {
             "emphasis": number in block.emphasis,
             "cells": [
-                {"text": text, "key": _key(key), "align": column.align, "fold": column.fold}
+                {"text": text, "marks": _marks(text, key, column, keyed=bool(block.keys))}
                 for text, key, column in zip(row, key_row, block.columns, strict=True)
             ],
         }
@@ -139,14 +141,25 @@ def _table(block: Table, numbers: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _key(key: float | str | None) -> str:
-    return "" if key is None else key if isinstance(key, str) else f"{key:.9g}"
+def _marks(text: str, key: float | str | None, column: Column, *, keyed: bool) -> Markup:
+    """Return the attributes of a cell: how it stands, and what it is sorted by where that is not its text."""
+    from markupsafe import Markup
+
+    kinds = [kind for kind, holds in (("right", column.align == "right"), ("fold", column.fold)) if holds]
+    marks = Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
+    if not keyed or key == text:
+        return marks
+    value = "" if key is None else key if isinstance(key, str) else f"{key:.6g}"
+    return marks + Markup(' data-k="{}"').format(value)
 
 
 def _drawn(figure: Figure) -> str:
-    """Return a figure twice, for wide and for narrow windows; the style sheet shows one of them."""
+    """Return a figure twice, for wide and for narrow windows; the style sheet shows one of them.
+
+    The script gives the narrow one the tooltips of the wide one.
+    """
     narrow = replace(figure, name=f"{figure.name}-narrow")
-    return figure_svg(figure, WIDE) + figure_svg(narrow, NARROW)
+    return figure_svg(figure, WIDE) + figure_svg(narrow, NARROW, tips=False)
 
 
 @cache

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from estimator.results.prediction import LayerSummary, Prediction
 
 _MOST_LAYERS = 20
+_MOST_DEVICES = 40
 _NAME_CHARACTERS = 30
 _WIDE = 20  # times between fastest and slowest, from where on a linear axis hides the fast ones
 
@@ -77,7 +78,8 @@ def shortened(name: str) -> str:
 
 def devices_figure(network: str, predictions: Sequence[Prediction]) -> Figure:
     """Return the time of a step by device with its range, fastest first; samples a step may differ."""
-    ordered = sorted(predictions, key=lambda p: -p.step.samples_per_s)
+    everything = sorted(predictions, key=lambda p: -p.step.samples_per_s)
+    ordered = everything[:_MOST_DEVICES]
     marks = tuple(
         Mark(
             x=1000 / p.step.samples_per_s,
@@ -89,11 +91,13 @@ def devices_figure(network: str, predictions: Sequence[Prediction]) -> Figure:
         for i, p in enumerate(ordered)
     )
     fastest, slowest = ordered[0], ordered[-1]
+    left = len(everything) > len(ordered)
+    which = f"the fastest {len(ordered)} of {len(everything)} devices" if left else f"{len(ordered)} devices"
     coverage = 100 * fastest.step.time_s.coverage
     return Figure(
         name="devices",
         title=f"Time by device: {network}, 1,000 samples",
-        summary=f"Expected time of 1,000 samples with its {coverage:.0f} % range on {len(ordered)} devices. "
+        summary=f"Expected time of 1,000 samples with its {coverage:.0f} % range on {which}. "
         f"Fastest is {named(fastest.device)}, slowest {named(slowest.device)}. "
         "Where ranges overlap, the order is not certain.",
         x=Axis(label="time of 1,000 training samples", quantity=Quantity.SECONDS, log=_wide(ordered)),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from estimator.results.roofline import Ceiling, RooflinePoint, RooflineResult
 
 _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
-_MOST_POINTS = 400
+MOST_POINTS = 200
 _ROOM = 3.0  # how far the slope and the flat run on beside the outermost points
 _GROUPS: tuple[tuple[str, str, bool, Marker, int], ...] = (
     ("products, compute-bound", "compute", True, "circle", 1),
@@ -24,9 +24,12 @@ _GROUPS: tuple[tuple[str, str, bool, Marker, int], ...] = (
 )
 
 
-def roofline_figure(result: RooflineResult) -> Figure:
-    """Return the plot: intensity against attained rate, both logarithmic; the slope is the bandwidth."""
-    points = sorted(result.points, key=lambda point: -point.time_s)[:_MOST_POINTS]
+def roofline_figure(result: RooflineResult, *, most: int = MOST_POINTS) -> Figure:
+    """Return the plot: intensity against attained rate, both logarithmic; the slope is the bandwidth.
+
+    Of many layers the ``most`` slowest are shown.
+    """
+    points = sorted(result.points, key=lambda point: -point.time_s)[:most]
     low, high = _span(result, points)
     series = [
         *(_ceiling(result, group, index, low, high) for index, group in enumerate(_equal(result.ceilings))),
@@ -36,7 +39,7 @@ def roofline_figure(result: RooflineResult) -> Figure:
         name="roofline",
         title=f"Roofline: {result.network} on {named(result.device)}, "
         f"{result.precision}, batch {result.batch}",
-        summary=_summary(result),
+        summary=_summary(result, most),
         x=Axis(label="arithmetic intensity, FLOP/byte", quantity=Quantity.INTENSITY, log=True),
         y=Axis(label="attained FLOP/s", quantity=Quantity.FLOP_PER_S, log=True),
         series=tuple(series),
@@ -107,12 +110,17 @@ def _mark(point: RooflinePoint) -> Mark:
     return Mark(x=point.intensity_flop_per_byte, y=point.attained_flop_per_s, tip=tip)
 
 
-def _summary(result: RooflineResult) -> str:
+def _counted(result: RooflineResult, most: int) -> str:
+    count = len(result.points)
+    return f"{count} layers" if count <= most else f"The {most} slowest of {count:,} layers"
+
+
+def _summary(result: RooflineResult, most: int) -> str:
     right = sum(point.share for point in result.points if point.bound == "compute")
     memory = sum(point.share for point in result.points if point.bound == "memory")
     ridge = result.ceilings[0].ridge_point_flop_per_byte
     return (
-        f"{len(result.points)} layers of {result.network} under the ceilings of {named(result.device)}. "
+        f"{_counted(result, most)} of {result.network} under the ceilings of {named(result.device)}. "
         f"Compute-bound layers take {100 * right:.0f} % of the step, memory-bound ones {100 * memory:.0f} %; "
         f"the ridge point of the highest ceiling is at {ridge:.1f} FLOP/byte. Bytes are compulsory traffic: "
         "layers that live in a cache, or convolutions by Winograd's method, can stand above a ceiling."

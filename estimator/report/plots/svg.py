@@ -49,7 +49,8 @@ _SHAPES: dict[Marker, str] = {
 class _Frame:
     """The drawing area: where values of a figure stand in it, in pixels."""
 
-    def __init__(self, figure: Figure, layout: Layout) -> None:
+    def __init__(self, figure: Figure, layout: Layout, *, tips: bool) -> None:
+        self.tips = tips
         self.by_name = figure.y.quantity is Quantity.NAME
         names = figure.y.names
         longest = max((len(name) for name in names), default=0) if self.by_name else 0
@@ -72,9 +73,9 @@ class _Frame:
         return self.top + (up if self.by_name else 1 - up) * (self.bottom - self.top)
 
 
-def figure_svg(figure: Figure, layout: Layout = WIDE) -> str:
+def figure_svg(figure: Figure, layout: Layout = WIDE, *, tips: bool = True) -> str:
     """Return a figure as an ``<svg>`` element; every text that came from outside is escaped."""
-    frame = _Frame(figure, layout)
+    frame = _Frame(figure, layout, tips=tips)
     clip = f"clip-{_e(figure.name)}"
     label = _e(f"{figure.title}. {figure.summary}")
     box = (
@@ -145,7 +146,7 @@ def _bar(mark: Mark, frame: _Frame) -> Iterator[str]:
     width, y = max(right - left, 0.5), frame.y(mark.y) - _ROW * 0.36
     yield (
         f'<rect class="bar mark" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_ROW * 0.72:.1f}">'
-        f"<title>{_e(mark.tip)}</title></rect>"
+        f"{_tip(mark, frame)}</rect>"
     )
 
 
@@ -159,7 +160,7 @@ def _point(series: Series, mark: Mark, frame: _Frame) -> Iterator[str]:
         low, high = (frame.y(value) for value in mark.y_range)
         across = "".join(f"M{x - 4:.1f} {end:.1f}h8" for end in (low, high))
         yield f'<path class="range" d="M{x:.1f} {low:.1f}V{high:.1f}{across}"/>'
-    tip = f"<title>{_e(mark.tip)}</title>" if mark.tip else ""
+    tip = _tip(mark, frame)
     if series.kind == "points" or series.with_markers:
         yield (
             f'<path class="sign mark {series.marker}" transform="translate({x:.1f} {y:.1f})" '
@@ -170,6 +171,10 @@ def _point(series: Series, mark: Mark, frame: _Frame) -> Iterator[str]:
         inwards = x > frame.left + 0.7 * (frame.right - frame.left) and len(mark.label) > _SHORT
         anchor, dx = ("end", -7) if inwards else ("start", 7)
         yield _text(mark.label, x + dx, y + 17 if below else y - 8, anchor, "note")
+
+
+def _tip(mark: Mark, frame: _Frame) -> str:
+    return f"<title>{_e(mark.tip)}</title>" if mark.tip and frame.tips else ""
 
 
 def _path(marks: Sequence[Mark], frame: _Frame) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph
 from estimator.report.phrases import named, range_line, times
 from estimator.report.plots.bars import devices_figure, layers_figure
-from estimator.report.plots.roofline import roofline_figure
+from estimator.report.plots.roofline import MOST_POINTS, roofline_figure
 from estimator.report.plots.trends import batch_figure
 from estimator.report.screens import report_tables as tables
 from estimator.report.screens.report_costs import costs, plan_answer
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from estimator.results.prediction import Prediction, TimeSummary
     from estimator.results.report import NetworkReport, ReportResult
 
+_MOST_SENTENCES = 8
+_POINTS_IN_ALL = 600  # of rooflines, beside 50 each: the page of many large networks stays small
 _INPUTS = (
     "batch", "precision", "optimizer", "accumulation", "epochs", "steps", "samples", "parameters",
     "network_file",
@@ -34,7 +36,7 @@ def report_screen(result: ReportResult) -> Screen:
         *(costs(result.plan) if result.plan else ()),
         *_inputs(result),
         *_hardware(result),
-        *(block for each in result.networks for block in _network(each)),
+        *(block for each in result.networks for block in _network(each, len(result.networks))),
         Heading("Memory"),
         tables.memory_table(result),
         *_trust(result),
@@ -94,7 +96,20 @@ def _times(result: ReportResult) -> Iterator[Block]:
     for each in result.networks:
         if len(each.comparison.predictions) > 1:
             yield Drawing(devices_figure(each.network, each.comparison.predictions))
-        yield from (Paragraph(sentence) for sentence in each.comparison.explanation)
+        yield from map(Paragraph, _explanation(each))
+
+
+def _explanation(each: NetworkReport) -> list[str]:
+    """Return why the order is as it is: all sentences, or of many those on the fastest devices."""
+    sentences = each.comparison.explanation
+    if len(sentences) <= _MOST_SENTENCES:
+        return list(sentences)
+    ordered = sorted(each.comparison.predictions, key=lambda p: -p.step.samples_per_s)
+    names = [
+        f"{p.device.devices}x {p.device.name}" if p.device.devices > 1 else p.device.name for p in ordered
+    ]
+    first = {s for name in names[:_MOST_SENTENCES] for s in sentences if s.startswith(f"{name} ")}
+    return [s for s in sentences if s in first][:_MOST_SENTENCES]
 
 
 def _inputs(result: ReportResult) -> Iterator[Block]:
@@ -121,18 +136,18 @@ def _hardware(result: ReportResult) -> Iterator[Block]:
     yield tables.sources_table(result)
 
 
-def _network(each: NetworkReport) -> Iterator[Block]:
+def _network(each: NetworkReport, networks: int) -> Iterator[Block]:
     best = fastest(each)
     yield Heading(f"Where the time goes: {each.network}")
     yield tables.phases_table(each)
     yield Paragraph(f"The layers below are on {named(best.device)}.")
     yield Drawing(layers_figure(each.network, best))
     if each.roofline is not None:
-        yield Drawing(roofline_figure(each.roofline))
+        yield Drawing(roofline_figure(each.roofline, most=min(MOST_POINTS, 50 + _POINTS_IN_ALL // networks)))
     if each.batches is not None:
         yield Drawing(batch_figure(each.batches))
     yield from (Paragraph(f"not shown: {text}", "warning") for text in each.gaps)
-    table, left = tables.layers_table(each, best)
+    table, left = tables.layers_table(each, best, networks=networks)
     yield table
     if left:
         yield Paragraph(f"{left:,} quicker layers are left out; the JSON form has all.", "dim")

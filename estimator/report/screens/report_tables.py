@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Key: TypeAlias = float | str | None
     Cell: TypeAlias = tuple[str, Key]
 
-MOST_LAYERS = 400
+_MOST_LAYERS, _MOST_LAYERS_IN_ALL, _FEWEST_LAYERS = 400, 1500, 60
+_MOST_SOURCES = 300
 _SAID_ELSEWHERE = frozenset({"vendor", "kind", "year", "targets", "unit_name"})  # words, not figures
 
 
@@ -157,7 +158,7 @@ def sources_table(result: ReportResult) -> Table:
         columns,
         (
             [_word(name), _word(basis), _word(", ".join(f.replace("_", " ") for f in fields)), _word(source)]
-            for (name, basis, source), fields in found.items()
+            for (name, basis, source), fields in list(found.items())[:_MOST_SOURCES]
         ),
     )
 
@@ -200,12 +201,16 @@ def phases_table(each: NetworkReport) -> Table:
     )
 
 
-def layers_table(each: NetworkReport, best: Prediction) -> tuple[Table, int]:
-    """Return the layers of a network on a device in their order, and how many quick ones are left out."""
+def layers_table(each: NetworkReport, best: Prediction, *, networks: int) -> tuple[Table, int]:
+    """Return the layers of one of ``networks`` in their order, and how many quick ones are left out.
+
+    Rows are shared out, so that the page of many large networks stays small.
+    """
+    most = max(_FEWEST_LAYERS, min(_MOST_LAYERS, _MOST_LAYERS_IN_ALL // networks))
     total = best.step.time_s.expected
     rows = list(zip(each.work.layers, best.layers, strict=True))
     quick = sorted(range(len(rows)), key=lambda i: -(rows[i][1].forward_s + rows[i][1].backward_s))
-    kept = sorted(quick[:MOST_LAYERS])
+    kept = sorted(quick[:most])
     columns = (
         Column("layer", "left", fold=True), Column("type", "left"), Column("output", "left"),
         Column("parameters"), Column("FLOPs forward"), Column("FLOPs backward"), Column("saved"),
