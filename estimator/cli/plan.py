@@ -68,34 +68,74 @@ Months = Annotated[
     float | None,
     typer.Option("--months", min=0.1, max=240, envvar="ESTIMATOR_MONTHS", help="until it is written off"),
 ]
-Count = Annotated[int | None, typer.Option("--trials", min=1, max=1_000_000, help="runs of the experiment")]
-Parallel = Annotated[bool, typer.Option("--parallel", help="trials side by side, one a device")]
-Counts = Annotated[str, typer.Option("--devices", "-n", metavar="LIST", help="numbers of devices")]
-Devices = Annotated[
-    list[str] | None, typer.Option("--device", "-d", help="only this device; may be repeated")
+Count = Annotated[
+    int | None,
+    typer.Option("--trials", envvar="ESTIMATOR_TRIALS", min=1, max=1_000_000, help="runs of the experiment"),
 ]
-Ways = Annotated[str, typer.Option("--ways", metavar="LIST", help="buy,rent,own")]
+Parallel = Annotated[
+    bool, typer.Option("--parallel", envvar="ESTIMATOR_PARALLEL", help="trials side by side, one a device")
+]
+Counts = Annotated[
+    str,
+    typer.Option("--devices", "-n", envvar="ESTIMATOR_DEVICES", metavar="LIST", help="numbers of devices"),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--device", "-d", envvar="ESTIMATOR_CANDIDATES", help="only this device; may be repeated"),
+]
+Ways = Annotated[str, typer.Option("--ways", envvar="ESTIMATOR_WAYS", metavar="LIST", help="buy,rent,own")]
 Owned = Annotated[
     list[str] | None,
-    typer.Option("--owned", help='what you have: "2x RTX 3090"; default: this machine\'s devices'),
+    typer.Option(
+        "--owned",
+        envvar="ESTIMATOR_OWNED",
+        help='what you have: "2x RTX 3090"; default: this machine\'s devices',
+    ),
 ]
-Spot = Annotated[bool, typer.Option("--spot", help="rent at spot prices, which may be interrupted")]
+Spot = Annotated[
+    bool,
+    typer.Option("--spot", envvar="ESTIMATOR_SPOT", help="rent at spot prices, which may be interrupted"),
+]
 Since = Annotated[
     int | None,
-    typer.Option("--since", min=1980, max=2100, help="first year of release; default: 10 years ago"),
+    typer.Option(
+        "--since",
+        envvar="ESTIMATOR_SINCE",
+        min=1980,
+        max=2100,
+        help="first year of release; default: 10 years ago",
+    ),
 ]
 PriceYears = Annotated[
-    float, typer.Option("--price-years", min=0.1, max=50, help="prices older than this are left out")
+    float,
+    typer.Option(
+        "--price-years",
+        envvar="ESTIMATOR_PRICE_YEARS",
+        min=0.1,
+        max=50,
+        help="prices older than this are left out",
+    ),
 ]
 Currency = Annotated[
     str, typer.Option("--currency", envvar="ESTIMATOR_CURRENCY", help="of the plan; others need a dated rate")
 ]
-Files = Annotated[list[Path] | None, typer.Option("--prices", help="a price file that goes before others")]
-Prices = Annotated[list[str] | None, typer.Option("--price", metavar="DEVICE=MONEY", help="of one board")]
-Rates = Annotated[
-    list[str] | None, typer.Option("--rate", metavar="EUR:USD=1.08@DAY", help="an exchange rate and its day")
+Files = Annotated[
+    list[Path] | None,
+    typer.Option("--prices", envvar="ESTIMATOR_PRICE_FILES", help="a price file that goes before others"),
 ]
-Rows = Annotated[int, typer.Option("--rows", min=0, help="most rows of the table; 0 for all")]
+Prices = Annotated[
+    list[str] | None,
+    typer.Option("--price", envvar="ESTIMATOR_PRICE", metavar="DEVICE=MONEY", help="of one board"),
+]
+Rates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rate", envvar="ESTIMATOR_RATE", metavar="EUR:USD=1.08@DAY", help="an exchange rate and its day"
+    ),
+]
+Rows = Annotated[
+    int, typer.Option("--rows", envvar="ESTIMATOR_ROWS", min=0, help="most rows of the table; 0 for all")
+]
 
 
 @takes_recipe

@@ -19,14 +19,26 @@ app = typer.Typer(
 )
 TableName = Annotated[
     str | None,
-    typer.Option("--table", "-t", help="purchase, rent, electricity, carbon, overheads or rates"),
+    typer.Option(
+        "--table",
+        "-t",
+        envvar="ESTIMATOR_TABLE",
+        help="purchase, rent, electricity, carbon, overheads or rates",
+    ),
 ]
 Files = Annotated[
     list[Path] | None,
-    typer.Option("--prices", help="a price file or folder that goes before all others"),
+    typer.Option(
+        "--prices", envvar="ESTIMATOR_PRICE_FILES", help="a price file or folder that goes before all others"
+    ),
 ]
 Layer = Annotated[
-    str | None, typer.Option("--from", help="only of this layer: flag, environment, project, user, bundled")
+    str | None,
+    typer.Option(
+        "--from",
+        envvar="ESTIMATOR_FROM",
+        help="only of this layer: flag, environment, project, user, bundled",
+    ),
 ]
 
 

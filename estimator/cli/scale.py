@@ -18,18 +18,40 @@ Device = Annotated[
     ),
 ]
 Counts = Annotated[
-    str, typer.Option("--devices", "-n", metavar="LIST", help="numbers of devices: 1,2,4,8 or 1..64*2")
+    str,
+    typer.Option(
+        "--devices",
+        "-n",
+        envvar="ESTIMATOR_DEVICES",
+        metavar="LIST",
+        help="numbers of devices: 1,2,4,8 or 1..64*2",
+    ),
 ]
 Links = Annotated[
     str | None,
     typer.Option(
-        "--link", metavar="LIST", help="what joins the devices of a node: pcie4,nvlink4-nvswitch, …"
+        "--link",
+        envvar="ESTIMATOR_LINK",
+        metavar="LIST",
+        help="what joins the devices of a node: pcie4,nvlink4-nvswitch, …",
     ),
 ]
-PerNode = Annotated[int | None, typer.Option("--per-node", min=1, max=1024, help="devices a node holds")]
-Between = Annotated[str | None, typer.Option("--between", help="what joins nodes: ethernet-100g, …")]
-Weak = Annotated[bool, typer.Option("--weak", help="only weak scaling: each device keeps its batch")]
-Strong = Annotated[bool, typer.Option("--strong", help="only strong scaling: the global batch stays")]
+PerNode = Annotated[
+    int | None,
+    typer.Option("--per-node", envvar="ESTIMATOR_PER_NODE", min=1, max=1024, help="devices a node holds"),
+]
+Between = Annotated[
+    str | None,
+    typer.Option("--between", envvar="ESTIMATOR_BETWEEN", help="what joins nodes: ethernet-100g, …"),
+]
+Weak = Annotated[
+    bool,
+    typer.Option("--weak", envvar="ESTIMATOR_WEAK", help="only weak scaling: each device keeps its batch"),
+]
+Strong = Annotated[
+    bool,
+    typer.Option("--strong", envvar="ESTIMATOR_STRONG", help="only strong scaling: the global batch stays"),
+]
 
 
 @takes_recipe

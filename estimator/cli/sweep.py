@@ -19,15 +19,42 @@ if TYPE_CHECKING:
     from estimator.app.systems import NamedSystem
 
 Batch = Annotated[
-    str | None, typer.Option("--batch", "-b", metavar="LIST", help="batches: 32,64 or 32..1024*2 or 8..64+8")
+    str | None,
+    typer.Option(
+        "--batch",
+        "-b",
+        envvar="ESTIMATOR_BATCH",
+        metavar="LIST",
+        help="batches: 32,64 or 32..1024*2 or 8..64+8",
+    ),
 ]
-Precision = Annotated[str | None, typer.Option("--precision", "-p", metavar="LIST", help="e.g. fp32,amp")]
-Optimizer = Annotated[str | None, typer.Option("--optimizer", metavar="LIST", help="e.g. sgd,adamw")]
-Accumulation = Annotated[str | None, typer.Option("--accumulation", metavar="LIST", help="e.g. 1,2,4")]
-Checkpointing = Annotated[str | None, typer.Option("--checkpointing", metavar="LIST", help="none,blocks")]
-Mode = Annotated[str | None, typer.Option("--mode", metavar="LIST", help="eager,fused,compiled")]
-Layout = Annotated[str | None, typer.Option("--layout", metavar="LIST", help="channels_first,channels_last")]
-Counts = Annotated[str | None, typer.Option("--devices", "-n", metavar="LIST", help="e.g. 1,2,4,8")]
+Precision = Annotated[
+    str | None,
+    typer.Option("--precision", "-p", envvar="ESTIMATOR_PRECISION", metavar="LIST", help="e.g. fp32,amp"),
+]
+Optimizer = Annotated[
+    str | None,
+    typer.Option("--optimizer", envvar="ESTIMATOR_OPTIMIZER", metavar="LIST", help="e.g. sgd,adamw"),
+]
+Accumulation = Annotated[
+    str | None,
+    typer.Option("--accumulation", envvar="ESTIMATOR_ACCUMULATION", metavar="LIST", help="e.g. 1,2,4"),
+]
+Checkpointing = Annotated[
+    str | None,
+    typer.Option("--checkpointing", envvar="ESTIMATOR_CHECKPOINTING", metavar="LIST", help="none,blocks"),
+]
+Mode = Annotated[
+    str | None, typer.Option("--mode", envvar="ESTIMATOR_MODE", metavar="LIST", help="eager,fused,compiled")
+]
+Layout = Annotated[
+    str | None,
+    typer.Option("--layout", envvar="ESTIMATOR_LAYOUT", metavar="LIST", help="channels_first,channels_last"),
+]
+Counts = Annotated[
+    str | None,
+    typer.Option("--devices", "-n", envvar="ESTIMATOR_DEVICES", metavar="LIST", help="e.g. 1,2,4,8"),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=LIST", help="a parameter of the network, e.g. --set seq=128..2048*2"),
@@ -39,8 +66,15 @@ Devices = Annotated[
         help="a device, or several with the flag repeated; default: the first of this machine",
     ),
 ]  # fmt: skip
-Zip = Annotated[bool, typer.Option("--zip", help="take the lists side by side instead of all combinations")]
-Rows = Annotated[int, typer.Option("--rows", min=0, help="most rows of the table; 0 for all")]
+Zip = Annotated[
+    bool,
+    typer.Option(
+        "--zip", envvar="ESTIMATOR_ZIP", help="take the lists side by side instead of all combinations"
+    ),
+]
+Rows = Annotated[
+    int, typer.Option("--rows", envvar="ESTIMATOR_ROWS", min=0, help="most rows of the table; 0 for all")
+]
 
 
 @takes_recipe
