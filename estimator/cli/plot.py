@@ -207,6 +207,22 @@ def cost(saved: Saved, format_name: o.FormatName = None, output: PlotFile = None
     _show(result, lambda: cost_figure(result), lambda: cost_screen(result), format_name, output)
 
 
+@app.command("measured")
+@guarded
+def measured(saved: Saved, format_name: o.FormatName = None, output: PlotFile = None) -> None:
+    """Draw predicted against measured time of each layer of a saved measurement.
+
+    estimator measure resnet18 -o step.json; estimator plot measured step.json
+    """
+    from estimator.cli.saved import read_saved
+    from estimator.report.plots.measured import measured_figure
+    from estimator.report.screens.measured_plot import measured_screen
+    from estimator.results.measurement import MeasurementResult
+
+    result = read_saved(MeasurementResult, saved)
+    _show(result, lambda: measured_figure(result), lambda: measured_screen(result), format_name, output)
+
+
 def _studied(recipe: RecipeFlags, specs: list[str] | None, root: Path | None, *, single: bool) -> Study:
     from estimator.app.source import open_source
     from estimator.app.study import study
