@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: cookbook run test browser-test lint fuzz catalogue bench accuracy clean
+.PHONY: cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -27,11 +27,25 @@ fuzz: $(VENV)/test.stamp  ## the long fuzzing runs, for nights
 catalogue: $(VENV)/run.stamp  ## make the snapshot of the device profiles again
 	$(BIN)/python -m estimator.catalog.build
 
+counts: $(VENV)/run.stamp  ## count the networks of the zoo again, for their list
+	$(BIN)/python tools/network_counts.py
+
 accuracy: $(VENV)/run.stamp  ## docs/accuracy.md from the shipped measurements, each board with its rows unseen
 	$(BIN)/python tools/accuracy.py docs
 
 cookbook: $(VENV)/run.stamp  ## write the outputs in docs/cookbook.md anew
 	$(BIN)/python tools/cookbook.py docs/cookbook.md
+
+# The packages of the conversions live apart: they want another PyTorch than the tests.
+CONVERT := .venv-convert
+conversions: $(CONVERT)/stamp  ## convert every architecture of torchvision and timm again (an hour or so)
+	PYTHONPATH=. $(CONVERT)/bin/python tools/ship_converted.py convert build/converted
+	PYTHONPATH=. $(CONVERT)/bin/python tools/ship_converted.py pack build/converted
+
+$(CONVERT)/stamp: tools/ship_converted.py
+	test -x $(CONVERT)/bin/python || $(PYTHON) -m venv $(CONVERT)
+	$(CONVERT)/bin/python -m pip install --quiet torch==2.14.1 torchvision==0.29.1 timm==1.0.31 onnx numpy PyYAML
+	touch $@
 
 bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
 	$(BIN)/python tests/bench/speed.py

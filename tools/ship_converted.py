@@ -125,6 +125,10 @@ def pack(work: Path, target: Path) -> None:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    with (target / "old_names.csv").open("w", newline="") as file:
+        old = csv.writer(file, lineterminator="\n")
+        old.writerow(("old_name", "name"))
+        old.writerows((name, f"timm:{new}") for name, new in sorted(vision.timm_old_names().items()))
     failed = [row["name"] for row in rows if row["error"]]
     sys.stdout.write(f"{len(rows)} architectures, {len(failed)} with an error\n")
 

@@ -38,17 +38,30 @@ def _members() -> Mapping[str, str]:
     return {name.removesuffix(".yaml").replace("/", ":", 1): name for name in _archive().namelist()}
 
 
+@cache
+def old_names() -> Mapping[str, str]:
+    """Return the full name of each name that timm knew once (``swsl_resnet50``: ``timm:resnet50``)."""
+    with (_folder() / "old_names.csv").open(newline="", encoding="utf-8") as file:
+        return {row["old_name"]: row["name"] for row in csv.DictReader(file)}
+
+
 def converted_names() -> tuple[str, ...]:
     """Return all names, as ``torchvision:resnet50`` and ``timm:resnet50``."""
     return tuple(sorted(_members()))
 
 
 def find_converted(name: str) -> str | None:
-    """Return the full name of ``timm:NAME``, ``torchvision:NAME`` or a bare ``NAME``, or None."""
+    """Return the full name of ``timm:NAME``, ``torchvision:NAME`` or a bare ``NAME``, or None.
+
+    Names that timm knew once are followed to what they are called today.
+    """
     members = _members()
     if ":" in name:
-        return name if name in members else None
-    return next((full for p in PACKAGES if (full := f"{p}:{name}") in members), None)
+        package, short = name.split(":", 1)
+        found = name if package != "timm" or name in members else old_names().get(short)
+    else:
+        found = next((full for p in PACKAGES if (full := f"{p}:{name}") in members), old_names().get(name))
+    return found if found in members else None
 
 
 def converted_text(name: str) -> str:

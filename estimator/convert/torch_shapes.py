@@ -129,6 +129,11 @@ def expand(t: Translation, call: Call) -> None:
     grown = [n for n, (new, old) in enumerate(zip(shape, padded, strict=True)) if new != old]
     if t.factors(out)[0] == 1 and grown == [0]:
         t.per_sample(call, x)
+    elif len(shape) > len(before) and grown == [0] and not t.factors(out)[0]:
+        one = t.step(call, "Unsqueeze", {"dim": 0}, [t.source(x)])
+        ones = t.step(call, "Unsqueeze", {"dim": 0}, [one])
+        many = t.step(call, "Expand", {"shape": list(shape)}, [ones])
+        t.hold(call, t.step(call, "Squeeze", {"dim": 0}, [many]))
     elif len(shape) == len(before) and 0 not in grown:
         t.emit(call, "Expand", {"shape": list(shape[1:])}, [x])
     else:
@@ -281,18 +286,6 @@ def pad(t: Translation, call: Call) -> None:
     padding = [int(p) for p in a["pad"]]
     if not any(padding):
         t.same(call, a["input"])
-        return
-    if min(padding) < 0:
-        source, rank = t.source(a["input"]), len(t.shape(a["input"]))
-        if max(padding) > 0:
-            raise UntranslatableError("padding that cuts and extends")
-        for i in range(len(padding) // 2):
-            dim = rank - 1 - i
-            before, after = -padding[2 * i], -padding[2 * i + 1]
-            if before or after:
-                args = {"dim": dim, "start": before, "stop": t.shape(a["input"])[dim] - after}
-                source = t.step(call, "Slice", args, [source])
-        t.hold(call, source)
         return
     args = {"padding": padding} | unless({"mode": a.get("mode", "constant")}, mode="constant")
     t.emit(call, "Pad", args, [a["input"]])

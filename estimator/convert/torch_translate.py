@@ -289,6 +289,8 @@ class Translation:
         args["flops"] = round(meter.flops / self.scaled.batch) if flops is None else flops
         args["bytes"] = max(1, round(meter.bytes / self.scaled.batch))
         source = self.step(call, "Custom", args, inputs)
+        if self.scaled.factors[outputs[0].index][:1] > (1,):
+            source = self.step(call, "Flatten", {"start_dim": 0, "end_dim": 1}, [source])
         for index in call.outputs:
             self._sources[index] = source
         self.gaps.append(Gap(call.path, f"{call.function} ({reason})", 1, args["flops"], args["bytes"]))

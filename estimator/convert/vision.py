@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -48,6 +50,25 @@ def _torchvision() -> Any:  # noqa: ANN401 - an optional package
 def timm_names() -> list[str]:
     """Return every architecture that timm registers."""
     return list(_timm().list_models())
+
+
+def timm_old_names() -> dict[str, str]:
+    """Return the architectures of names that timm knew once, as it maps them itself.
+
+    Left out are names whose width differs from that of the architecture they are mapped to.
+    """
+    _timm()
+    registry = importlib.import_module("timm.models._registry")
+    known = set(timm_names())
+    found = {}
+    for old, new in registry._deprecated_models.items():  # noqa: SLF001 - timm gives no other list
+        current = str(new).split(".", 1)[0]
+        if current in known and old not in known and _WIDTH.findall(old) == _WIDTH.findall(current):
+            found[old] = current
+    return found
+
+
+_WIDTH = re.compile(r"\d+x\d+d?")
 
 
 def torchvision_names() -> list[str]:
@@ -190,7 +211,6 @@ class _Sizes:
         return [
             (size * 2, size + size // 2, size + 37),
             (size * 2, size + 64, size + 32),
-            (size * 2, size * 3, size * 4),
         ]
 
     def _at(self, size: int) -> Converted | None:
