@@ -182,10 +182,19 @@ def _lowered(recipe: Recipe, batches: Sequence[int], network: Network) -> dict[i
     except ValueError:  # the two launch different kernels: each batch is lowered by itself
         whole = {batch: lower(network, recipe.training(batch)) for batch in batches}
         return {batch: _work(network, each, build_table(each)) for batch, each in whole.items()}
+    ends = _work(network, small, first), _work(network, large, last)
     width = batches[-1] - batches[0]
-    return {
-        batch: _work(network, small, first.between(last, (batch - batches[0]) / width)) for batch in batches
-    }
+    return {batch: _between(*ends, (batch - batches[0]) / width) for batch in batches}
+
+
+def _between(small: Work, large: Work, share: float) -> Work:
+    """Return the work of a batch ``share`` of the way between two; sparse gradients grow with it, too."""
+    more = large.gradient_bytes - small.gradient_bytes
+    return replace(
+        small,
+        table=small.table.between(large.table, share),
+        gradient_bytes=round(small.gradient_bytes + share * more),
+    )
 
 
 def _work(network: Network, workload: Workload, table: KernelTable) -> Work:

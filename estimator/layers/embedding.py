@@ -41,7 +41,7 @@ class Embedding(Layer):
         """Look the rows up."""
         (indices,) = inputs
         check_indices(self, indices)
-        weight = tape.weight("weight", (self.num_embeddings, self.embedding_dim))
+        weight = _table(tape, indices, self)
         return embedding(tape, indices, weight, sparse=self.sparse)
 
 
@@ -71,10 +71,17 @@ class EmbeddingBag(Layer):
                 hint="give indices as (batch, length), or the offsets of the bags as a second input",
             )
         bags = indices.shape[0] if offsets is None else offsets.numel - self.include_last_offset
-        weight = tape.weight("weight", (self.num_embeddings, self.embedding_dim))
+        weight = _table(tape, indices, self)
         return embedding_bag(
             tape, indices, weight, bags=bags, mode=self.mode, offsets=offsets, sparse=self.sparse
         )
+
+
+def _table(tape: Tape, indices: Tensor, layer: Embedding | EmbeddingBag) -> Tensor:
+    """Return the table; a sparse gradient holds one row an index, and at most all rows."""
+    rows = min(indices.numel, layer.num_embeddings)
+    touched = rows * layer.embedding_dim if layer.sparse else None
+    return tape.weight("weight", (layer.num_embeddings, layer.embedding_dim), touched=touched)
 
 
 @register("Parameter", Example((), {"shape": (6, 8)}))

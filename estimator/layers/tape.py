@@ -44,11 +44,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A parameter of a layer, stored in the format of the precision policy."""
+    """A parameter of a layer, stored in the format of the precision policy.
+
+    ``touched``: the elements of a sparse gradient, the only ones that an update changes; None for a dense
+    one.
+    """
 
     name: str
     shape: tuple[int, ...]
     trainable: bool = True
+    touched: int | None = None
 
     @property
     def numel(self) -> int:
@@ -129,10 +134,12 @@ class Tape:
         self._sizes[self._next] = tensor.bytes
         return tensor
 
-    def weight(self, name: str, shape: tuple[int, ...], *, trainable: bool = True) -> Tensor:
-        """Return a new parameter in the policy's storage format."""
+    def weight(
+        self, name: str, shape: tuple[int, ...], *, trainable: bool = True, touched: int | None = None
+    ) -> Tensor:
+        """Return a new parameter in the policy's storage format; ``touched`` as in :class:`Weight`."""
         trainable = trainable and self.setting.trainable
-        self.weights.append(Weight(name, shape, trainable))
+        self.weights.append(Weight(name, shape, trainable, touched))
         tensor = self.new(shape, self.policy.weights, requires_grad=trainable)
         self._weight_storages.add(tensor.storage)
         return tensor

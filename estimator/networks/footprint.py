@@ -52,19 +52,21 @@ class Segments:
 
 def footprint(
     layers: Sequence[LayerWork],
-    parameter_sizes: Sequence[int],
+    trained: tuple[Sequence[int], Sequence[int]],
     inputs: Sequence[Tensor],
     training: Training,
     segments: Segments | None,
 ) -> Footprint:
     """Return the bytes held at the peak of a step.
 
-    ``other_bytes`` are the inputs and the two largest activation gradients, which live while a layer's
-    backward runs. In inference nothing is saved, and the two largest outputs live at once.
+    ``trained`` are the elements of all trained parameters and of their gradients; sparse gradients are
+    smaller than their tables. ``other_bytes`` are the inputs and the two largest activation gradients, which
+    live while a layer's backward runs. In inference nothing is saved, and the two largest outputs live at
+    once.
     """
     policy = training.precision
     parameters = sum(layer.parameters for layer in layers)
-    trainable = sum(parameter_sizes)
+    trainable, gradients = (sum(sizes) for sizes in trained)
     weights = parameters * policy.weights.itemsize
     item = policy.activations.itemsize
     transient = 2 * max((prod(layer.output_shape) for layer in layers), default=0) * item
@@ -82,7 +84,7 @@ def footprint(
         saved = min(saved, segments.boundary_bytes + segments.largest_bytes)
     return Footprint(
         weights_bytes=weights,
-        gradients_bytes=trainable * policy.weights.itemsize,
+        gradients_bytes=gradients * policy.weights.itemsize,
         optimizer_bytes=state_bytes(training.optimizer, trainable, policy),
         activations_bytes=saved,
         other_bytes=other,

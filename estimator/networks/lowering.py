@@ -21,7 +21,7 @@ from estimator.workload.workload import Collective, LayerWork, Workload
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from estimator.layers.tape import Record, Setting
+    from estimator.layers.tape import Record, Setting, Weight
     from estimator.networks.graph import Network, Node, Reference
     from estimator.networks.training import Training
     from estimator.workload.kernel import Kernel
@@ -48,19 +48,20 @@ def lower(network: Network, training: Training) -> Workload:
     calls, inputs = _run(network, training)
     segments = Segments.of(calls) if training.checkpointing is Checkpointing.BLOCKS else None
     layers = _layers(network, calls, inputs, training, recompute=segments is not None)
-    sizes = _parameter_sizes(calls)
+    sizes = [weight.numel for call in calls for weight in _own_weights(call) if weight.trainable]
+    gradients = _gradient_sizes(network, calls)
     optimizer = (
-        update_kernels(training.optimizer, sizes, training.precision, training.software)
+        update_kernels(training.optimizer, gradients, training.precision, training.software)
         if training.training
         else ()
     )
-    gradient_bytes = sum(sizes) * training.precision.weights.itemsize
+    gradient_bytes = sum(gradients) * training.precision.weights.itemsize
     return Workload(
         network=network.name,
         batch=training.batch,
         layers=layers,
         optimizer=optimizer,
-        footprint=footprint(layers, sizes, inputs, training, segments),
+        footprint=footprint(layers, (sizes, gradients), inputs, training, segments),
         collectives=(
             (Collective(kind="all_reduce", bytes=gradient_bytes),)
             if training.training and gradient_bytes
@@ -234,8 +235,8 @@ def _layers(
                 path=call.node.path,
                 kind=call.node.layer.type_name,
                 output_shape=call.outputs[0].shape,
-                parameters=sum(prod(shape) for shape, _ in weights),
-                trainable_parameters=sum(prod(shape) for shape, trainable in weights if trainable),
+                parameters=sum(weight.numel for weight in weights),
+                trainable_parameters=sum(weight.numel for weight in weights if weight.trainable),
                 saved_bytes=saved,
                 kernels=kernels,
                 training_only=call.node.training_only,
@@ -244,20 +245,31 @@ def _layers(
     return tuple(layers)
 
 
-def _own_weights(call: _Call) -> list[tuple[tuple[int, ...], bool]]:
-    """Return (shape, trainable) of the weights that this call is the first to use."""
+def _own_weights(call: _Call) -> list[Weight]:
+    """Return the weights that this call is the first to use."""
     if call.node.shares is not None:
         return []
     return [
-        (weight.shape, weight.trainable)
+        weight
         for weight in call.record.weights
         if not (call.node.tied is not None and weight.name == "weight")
     ]
 
 
-def _parameter_sizes(calls: list[_Call]) -> list[int]:
-    """Return the number of elements of every tensor the optimizer updates."""
-    return [prod(shape) for call in calls for shape, trainable in _own_weights(call) if trainable]
+def _gradient_sizes(network: Network, calls: list[_Call]) -> list[int]:
+    """Return the elements of the gradient of every trained weight: of a sparse one those looked up."""
+    touched: dict[tuple[str, str], int] = {}
+    for call in calls:
+        owner = call.node if call.node.shares is None else network.nodes[call.node.shares]
+        for weight in call.record.weights:
+            key = owner.path, weight.name
+            touched[key] = touched.get(key, 0) + (weight.numel if weight.touched is None else weight.touched)
+    return [
+        min(weight.numel, touched[call.node.path, weight.name])
+        for call in calls
+        for weight in _own_weights(call)
+        if weight.trainable
+    ]
 
 
 def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kernel, ...]]:

@@ -52,8 +52,8 @@ def norm(elements: int) -> Kernel:
 
 def layer(path: str, kind: str, kernels: list[Kernel]) -> LayerWork:
     return LayerWork(
-        path=path, kind=kind, output_shape=(1, TOKENS, WIDTH), parameters=0, trainable_parameters=0, saved_bytes=0,
-        kernels=tuple(kernels),
+        path=path, kind=kind, output_shape=(1, TOKENS, WIDTH), parameters=0, trainable_parameters=0,
+        saved_bytes=0, kernels=tuple(kernels),
     )  # fmt: skip
 
 
