@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from estimator.catalog.networks import load_network, zoo
+from estimator.catalog.network_counts import digests, recorded_counts
+from estimator.catalog.networks import load_network
 from estimator.networks.lowering import lower
 from estimator.networks.training import Training
 from estimator.results.networks import NetworkCheckResult, NetworkListResult, NetworkRow
@@ -17,11 +18,24 @@ _ONE_SAMPLE = Training(batch=1, training=False)
 
 
 def list_networks(family: str | None = None) -> NetworkListResult:
-    """Return the zoo, counted: alphabetical, of one family where one is named."""
-    networks = [load_network(name) for name in sorted(zoo())]
-    return NetworkListResult(
-        networks=tuple(_row(n, lower(n, _ONE_SAMPLE)) for n in networks if family in (None, n.family))
-    )
+    """Return the zoo, counted: alphabetical, of one family where one is named.
+
+    What has not changed since it was counted (``make counts``) is not counted again.
+    """
+    recorded = recorded_counts()
+    rows = []
+    for name, digest in sorted(digests().items()):
+        known = dict(recorded.get(name, {}))
+        row = NetworkRow(**known) if known.pop("digest", None) == digest else count_network(name)
+        if family in (None, row.family):
+            rows.append(row)
+    return NetworkListResult(networks=tuple(rows))
+
+
+def count_network(name: str) -> NetworkRow:
+    """Return what one sample of a network of the zoo costs."""
+    network = load_network(name)
+    return _row(network, lower(network, _ONE_SAMPLE))
 
 
 def check_network(network: Network) -> NetworkCheckResult:

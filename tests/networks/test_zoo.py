@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import estimator
+from estimator.app.networks import count_network, list_networks
+from estimator.catalog.network_counts import digests, recorded_counts
 from estimator.catalog.networks import load_network, zoo
 from estimator.networks.lowering import lower
 from estimator.networks.training import Training
@@ -40,6 +43,25 @@ def test_a_network_is_named_as_its_file_and_lowers(name: str) -> None:
     assert not inference.custom_layers
     assert network.recipe.get("batch")
     assert network.recipe.get("optimizer")
+
+
+def test_the_record_of_counts_is_what_is_counted() -> None:
+    """``make counts`` makes it again after a change of the zoo."""
+    recorded, current = recorded_counts(), digests()
+    stale = [name for name in NAMES if recorded.get(name, {}).get("digest") != current[name]]
+    assert not stale, f"make counts: {stale}"
+    for name in NAMES[::7]:  # all of them take seconds
+        row = dict(recorded[name])
+        row.pop("digest")
+        assert row == asdict(count_network(name))
+
+
+def test_what_changed_is_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "networks").mkdir()
+    (tmp_path / "networks" / "lenet5.yaml").write_text("base: mlp_mnist\n", "utf-8")
+    monkeypatch.setenv("ESTIMATOR_PROFILES", str(tmp_path))
+    (row,) = [row for row in list_networks().networks if row.name == "lenet5"]
+    assert row.parameters == 669706
 
 
 @pytest.mark.parametrize(("name", "lines"), LONGEST.items())
