@@ -11,6 +11,7 @@ from estimator.report.plots.roofline import MOST_POINTS, roofline_figure
 from estimator.report.plots.trends import batch_figure
 from estimator.report.screens import report_tables as tables
 from estimator.report.screens.report_costs import costs, plan_answer
+from estimator.report.screens.report_hardware import hardware_table, sources_table
 from estimator.units import format_seconds
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ def _written(value: object) -> str:
 
 def _hardware(result: ReportResult) -> Iterator[Block]:
     yield Heading("Hardware")
-    yield tables.hardware_table(result)
-    yield tables.sources_table(result)
+    yield hardware_table(result)
+    yield sources_table(result)
 
 
 def _network(each: NetworkReport, networks: int) -> Iterator[Block]:

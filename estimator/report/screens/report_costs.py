@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from estimator.report.blocks import Answer, Column, Drawing, Facts, Heading, Paragraph, Table
 from estimator.report.phrases import NOTHING, money
 from estimator.report.plots.cost import cost_figure
+from estimator.report.screens.cells import keyed_table
 from estimator.report.screens.plan import plan_screen
-from estimator.report.screens.report_tables import keyed_table
 from estimator.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from estimator.report.blocks import Block
-    from estimator.report.screens.report_tables import Cell
+    from estimator.report.screens.cells import Cell
     from estimator.results.plan import Candidate, PlanResult
 
 _KWH_J = 3.6e6

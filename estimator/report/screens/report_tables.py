@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from estimator.report.blocks import Column, Table
-from estimator.report.phrases import NOTHING, between, named, percent, times
+from estimator.report.blocks import Column
+from estimator.report.phrases import between, named, percent, times
+from estimator.report.screens.cells import keyed_table, known, share_of, word
 from estimator.results.base import plain
 from estimator.units import format_bytes, format_seconds, format_si
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
+    from collections.abc import Sequence
 
-    from estimator.results.devices import DeviceResult
+    from estimator.report.blocks import Table
+    from estimator.report.screens.cells import Cell
     from estimator.results.prediction import MemorySummary, Prediction
     from estimator.results.report import AccuracyHistory, NetworkReport, ReportResult
 
-    Key: TypeAlias = float | str | None
-    Cell: TypeAlias = tuple[str, Key]
-
 _MOST_LAYERS, _MOST_LAYERS_IN_ALL, _FEWEST_LAYERS = 400, 1500, 60
-_MOST_SOURCES = 300
-_SAID_ELSEWHERE = frozenset({"vendor", "kind", "year", "targets", "unit_name"})  # words, not figures
-
-
-def keyed_table(name: str, title: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Return a table of cells that are each a text and what it is sorted by."""
-    found = [tuple(row) for row in rows]
-    return Table(
-        name=name,
-        title=title,
-        columns=tuple(columns),
-        rows=tuple(tuple(text for text, _ in row) for row in found),
-        keys=tuple(tuple(key for _, key in row) for row in found),
-    )
-
-
-def _word(text: str) -> Cell:
-    return text, text
-
-
-def _of(value: float | None, write: Callable[[float], str]) -> Cell:
-    return (NOTHING, None) if value is None or math.isnan(value) else (write(value), value)
-
-
-def _share(part: float, whole: float) -> Cell:
-    return percent(part, whole), part / whole if whole > 0 else None
 
 
 def _by_network(result: ReportResult) -> list[tuple[NetworkReport, Prediction]]:
@@ -88,84 +59,18 @@ def _times_row(
     name = max(bounds, key=lambda key: float(bounds[key]))
     verdict = {True: "fits", False: "NO", None: "capacity not known"}[p.memory.fits]
     return [
-        _word(named(p.device)),
-        *([_word(each.network)] if several else []),
-        _of(step.time_s.expected, format_seconds),
+        word(named(p.device)),
+        *([word(each.network)] if several else []),
+        known(step.time_s.expected, format_seconds),
         (between(step.time_s), step.time_s.low),
-        *([_of(p.epoch_s, format_seconds)] if epochs else []),
-        *([_of(p.total_s, format_seconds)] if totals else []),
-        _of(step.samples_per_s, format_si),
-        _of(step.samples_per_s / base.step.samples_per_s, times),
-        _of(step.mfu, lambda share: f"{100 * share:.0f} %"),
+        *([known(p.epoch_s, format_seconds)] if epochs else []),
+        *([known(p.total_s, format_seconds)] if totals else []),
+        known(step.samples_per_s, format_si),
+        known(step.samples_per_s / base.step.samples_per_s, times),
+        known(step.mfu, lambda share: f"{100 * share:.0f} %"),
         (f"{format_bytes(p.memory.total_bytes)}, {verdict}", p.memory.total_bytes),
-        _word(f"{name.removesuffix('_s')} {percent(bounds[name], step.time_s.expected)}"),
+        word(f"{name.removesuffix('_s')} {percent(bounds[name], step.time_s.expected)}"),
     ]
-
-
-def hardware_table(result: ReportResult) -> Table:
-    """Return a row a device: what it has and what it could do."""
-    precisions = [name for name in ("fp32", "tf32", "fp16", "bf16", "fp8") if _any_peak(result, name)]
-    columns = [
-        Column("device", "left"), Column("architecture", "left"), Column("units"), Column("lanes"),
-        Column("clock"), *(Column(f"{name} FLOP/s") for name in precisions), Column("GB/s"), Column("memory"),
-        Column("power limit"), Column("released", "left"),
-    ]  # fmt: skip
-    return keyed_table(
-        "hardware",
-        "What the devices have (peaks are dense, of the faster unit)",
-        columns,
-        (
-            [
-                _word(d.name),
-                _word(d.architecture),
-                (f"{d.units:g} {d.unit_name}", d.units),
-                _of(d.lanes, lambda lanes: f"{lanes:,.0f}"),
-                _of(d.clock_hz, lambda hz: f"{hz / 1e9:.2f} GHz"),
-                *(_of(_peak(d, name), format_si) for name in precisions),
-                _of(d.bandwidth_bytes_per_s, lambda rate: f"{rate / 1e9:,.0f}"),
-                _of(d.memory_bytes, format_bytes),
-                _of(d.power_limit_w, lambda watts: f"{watts:,.0f} W"),
-                _word(d.released or NOTHING),
-            ]
-            for d in result.hardware
-        ),
-    )
-
-
-def _peak(device: DeviceResult, precision: str) -> float | None:
-    rates = device.peaks_flop_per_s.get(precision)
-    return max(rates.values()) if rates else None
-
-
-def _any_peak(result: ReportResult, precision: str) -> bool:
-    return any(_peak(device, precision) for device in result.hardware)
-
-
-def sources_table(result: ReportResult) -> Table:
-    """Return where the figures of each device come from, those of one source together."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for device in result.hardware:
-        for field, p in device.provenance.items():
-            if field not in _SAID_ELSEWHERE:
-                found.setdefault((device.name, str(p["basis"]), _source(p)), []).append(field)
-    columns = (
-        Column("device", "left"), Column("basis", "left"), Column("figures", "left", fold=True),
-        Column("source", "left", fold=True),
-    )  # fmt: skip
-    return keyed_table(
-        "sources",
-        "Where the figures of the devices come from",
-        columns,
-        (
-            [_word(name), _word(basis), _word(", ".join(f.replace("_", " ") for f in fields)), _word(source)]
-            for (name, basis, source), fields in list(found.items())[:_MOST_SOURCES]
-        ),
-    )
-
-
-def _source(provenance: dict[str, str]) -> str:
-    note = provenance.get("note")
-    return f"{provenance['source']} ({note})" if note else str(provenance["source"])
 
 
 def phases_table(each: NetworkReport) -> Table:
@@ -189,10 +94,10 @@ def phases_table(each: NetworkReport) -> Table:
         columns,
         (
             [
-                _word(named(p.device)),
-                _of(p.step.time_s.expected, format_seconds),
+                word(named(p.device)),
+                known(p.step.time_s.expected, format_seconds),
                 *(
-                    _share(getattr(getattr(p.step, kind), name), p.step.time_s.expected)
+                    share_of(getattr(getattr(p.step, kind), name), p.step.time_s.expected)
                     for kind, name in shown
                 ),
             ]
@@ -220,20 +125,20 @@ def layers_table(each: NetworkReport, best: Prediction, *, networks: int) -> tup
     for work, time in (rows[i] for i in kept):
         cells.append(
             [
-                _word(work.path),
-                _word(work.type),
-                _word(" × ".join(map(str, work.output_shape))),  # noqa: RUF001 - the sign of a product
-                _of(work.parameters or None, lambda count: f"{count:,.0f}"),
-                _of(work.forward_flops or None, format_si),
-                _of(work.backward_flops or None, format_si),
-                _of(work.saved_bytes or None, format_bytes),
-                _of(time.forward_s or None, format_seconds),
-                _of(time.backward_s or None, format_seconds),
+                word(work.path),
+                word(work.type),
+                word(" × ".join(map(str, work.output_shape))),  # noqa: RUF001 - the sign of a product
+                known(work.parameters or None, lambda count: f"{count:,.0f}"),
+                known(work.forward_flops or None, format_si),
+                known(work.backward_flops or None, format_si),
+                known(work.saved_bytes or None, format_bytes),
+                known(time.forward_s or None, format_seconds),
+                known(time.backward_s or None, format_seconds),
                 (
                     f"{100 * (time.forward_s + time.backward_s) / total:.1f} %",
                     time.forward_s + time.backward_s,
                 ),
-                _word(time.bound),
+                word(time.bound),
             ]
         )
     title = f"Layers of {each.network} at batch {each.work.batch} on {named(best.device)}"
@@ -254,7 +159,7 @@ def memory_table(result: ReportResult) -> Table:
         "Memory of one device at the peak of a step",
         columns,
         (
-            [_word(named(p.device)), *([_word(each.network)] if several else []), *_memory(p.memory, parts)]
+            [word(named(p.device)), *([word(each.network)] if several else []), *_memory(p.memory, parts)]
             for each, p in _by_network(result)
         ),
     )
@@ -263,10 +168,10 @@ def memory_table(result: ReportResult) -> Table:
 def _memory(memory: MemorySummary, parts: Sequence[str]) -> list[Cell]:
     verdict = {True: "yes", False: "no", None: "not known"}[memory.fits]
     return [
-        *(_of(getattr(memory, f"{part}_bytes"), format_bytes) for part in parts),
-        _of(memory.capacity_bytes, format_bytes),
-        _word(verdict),
-        _of(memory.largest_batch, lambda batch: f"{batch:,.0f}"),
+        *(known(getattr(memory, f"{part}_bytes"), format_bytes) for part in parts),
+        known(memory.capacity_bytes, format_bytes),
+        word(verdict),
+        known(memory.largest_batch, lambda batch: f"{batch:,.0f}"),
     ]
 
 
@@ -288,11 +193,11 @@ def accuracy_table(result: ReportResult) -> Table:
 
 def _accuracy_row(each: AccuracyHistory, shares: Sequence[str]) -> list[Cell]:
     return [
-        _word(", ".join(each.devices)),
-        _word(each.group.replace("/", ", ")),
-        *(_of(each.within.get(share), lambda factor: f"{factor:.2f}x") for share in shares),
-        _of(each.rows, lambda rows: f"{rows:,.0f}"),
-        _word(each.source),
+        word(", ".join(each.devices)),
+        word(each.group.replace("/", ", ")),
+        *(known(each.within.get(share), lambda factor: f"{factor:.2f}x") for share in shares),
+        known(each.rows, lambda rows: f"{rows:,.0f}"),
+        word(each.source),
     ]
 
 
@@ -313,10 +218,10 @@ def assumptions_table(result: ReportResult) -> Table:
         columns,
         (
             [
-                _word(what),
-                _word(value),
-                _word(why),
-                _word("all" if len(places) == everything else ", ".join(places)),
+                word(what),
+                word(value),
+                word(why),
+                word("all" if len(places) == everything else ", ".join(places)),
             ]
             for (what, value, why), places in found.items()
         ),
