@@ -58,4 +58,8 @@ class Parameters:
         return math.exp(-log_speed if key.name in COSTS else log_speed)
 
 
-COSTS = frozenset({"launch_s", "host_s", "overhead_s", "cycles", "step_s", "fault_s", "depth", "time", "launch"})
+COSTS = frozenset(
+    {"launch_s", "host_s", "overhead_s", "cycles", "step_s", "fault_s", "depth", "time", "launch"}
+)
+    {"launch_s", "host_s", "overhead_s", "cycles", "step_s", "fault_s", "depth", "time", "launch"}
+)
