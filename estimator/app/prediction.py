@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from estimator.app.fit import memory_summary
+from estimator.app.here import Grounds
 from estimator.app.request import assumptions_of, on_kind
 from estimator.errors import InputError
 from estimator.networks.lowering import lower
@@ -23,11 +24,12 @@ from estimator.results.prediction import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from estimator.app.request import Request
     from estimator.app.systems import NamedSystem
     from estimator.hardware.architecture import DeviceKind
+    from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
     from estimator.hardware.system import System
     from estimator.networks.graph import Network
@@ -63,10 +65,13 @@ def predict_named(
     training: Training,
     systems: Sequence[NamedSystem],
     calibration: Calibration,
+    *,
+    ground: Callable[[Device], Grounds] | None = None,
 ) -> tuple[tuple[Prediction, ...], tuple[str, ...]]:
     """Return the predictions in the order given, and why systems that have none were refused.
 
-    Each kind of device is lowered once.
+    Each kind of device is lowered once. ``ground`` tells what the prediction for a device rests on, where
+    that is not the same calibration for all.
     """
     runs: dict[DeviceKind, LoweredRun] = {}
     said = assumptions_of(request, training)
@@ -75,9 +80,12 @@ def predict_named(
         kind = named.system.device.kind
         if kind not in runs:
             runs[kind] = lowered(network, training, kind)
-        assumed = (*said, *named.assumptions)
+        device = named.system.device
+        grounds = ground(device) if ground else Grounds(device=device, calibration=calibration)
+        assumed = (*said, *named.assumptions, *grounds.assumptions)
+        system = replace(named.system, device=grounds.device)
         try:
-            predictions.append(_predict(runs[kind], named.system, calibration, request.coverage, assumed))
+            predictions.append(_predict(runs[kind], system, grounds, request.coverage, assumed))
         except InputError as error:
             refused.append(str(error))
     return tuple(predictions), tuple(refused)
@@ -98,7 +106,7 @@ def prediction_result(
 def _predict(
     run: LoweredRun,
     system: System,
-    calibration: Calibration,
+    grounds: Grounds,
     coverage: float,
     said: Sequence[Assumption],
 ) -> Prediction:
@@ -108,8 +116,9 @@ def _predict(
         system,
         software=training.software,
         policy=training.precision,
-        calibration=calibration,
+        calibration=grounds.calibration,
         coverage=coverage,
+        measured_here=grounds.measured_here,
         input_samples_per_s=training.images_per_s,
     )
     length = _run_length(step, training)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from estimator.errors import ConditionFailedError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from estimator.app.here import Grounds
     from estimator.app.request import Request
     from estimator.app.systems import NamedSystem
+    from estimator.hardware.device import Device
     from estimator.results.prediction import Prediction
 
 
@@ -46,7 +48,9 @@ def predictions_for(
     described = open_network(request.network, request.overrides, sys.stdin.buffer)
     training = training_of(request, described.training)
     systems = systems_for(request, specs, root, every=every)
-    predictions, refused = predict_named(described.network, request, training, systems, load_calibration())
+    predictions, refused = predict_named(
+        described.network, request, training, systems, load_calibration(), ground=grounding_here(root)
+    )
     if not predictions:
         raise InputError(refused[0])
     inputs = {
@@ -63,6 +67,15 @@ def predictions_for(
         "network_file": request.network,
     }
     return Answered(predictions=predictions, warnings=refused, inputs=inputs)
+
+
+def grounding_here(root: Path | None) -> Callable[[Device], Grounds] | None:
+    """Return what tells predictions of measurements made on this machine, None where there are none."""
+    from estimator.app.here import any_here, grounding
+    from estimator.catalog.calibration import load_calibration
+    from estimator.cli.host import host_facts
+
+    return grounding(host_facts(None), load_calibration()) if root is None and any_here() else None
 
 
 def _label(prediction: Prediction) -> str:
@@ -117,5 +130,6 @@ def check_conditions(predictions: Sequence[Prediction], *, must_fit: bool, deadl
         )
     if min(totals) > deadline_s:
         raise ConditionFailedError(
-            f"--deadline: the fastest takes {format_seconds(min(totals))}, more than {format_seconds(deadline_s)}"
+            f"--deadline: the fastest takes {format_seconds(min(totals))}, "
+            f"more than {format_seconds(deadline_s)}"
         )

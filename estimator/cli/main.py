@@ -8,11 +8,14 @@ import typer
 
 from estimator import __version__
 from estimator.cli import (
+    calibrate,
+    cluster,
     compare,
     detect,
     devices,
     doctor,
     evaluate,
+    explain,
     layers,
     measure,
     memory,
@@ -44,11 +47,14 @@ app.command("sweep")(sweep.sweep)
 app.command("scale")(scale.scale)
 app.command("memory")(memory.memory)
 app.command("measure")(measure.measure)
+app.command("explain")(explain.explain)
+app.command("calibrate")(calibrate.calibrate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.add_typer(plot.app, name="plot")
 app.add_typer(devices.app, name="devices")
 app.add_typer(networks.app, name="networks")
+app.add_typer(cluster.app, name="cluster")
 app.add_typer(prices.app, name="prices")
 
 

@@ -41,6 +41,14 @@ class HostClock:
         return end - start
 
 
+class ThreadClock(HostClock):
+    """The processor time of this thread: what a step takes if nothing else runs and one thread does it."""
+
+    def mark(self) -> object:
+        """Read the thread's time."""
+        return time.thread_time()
+
+
 class CudaClock:
     """Events on the GPU's stream: what lies between two is the device's time, without the host's lead."""
 
@@ -81,8 +89,10 @@ class WaitingClock(HostClock):
         self.torch.mps.synchronize()
 
 
-def clock_of(device: Torch) -> Clock:
-    """Return the clock of a device's kind."""
+def clock_of(device: Torch, *, cpu_time: bool = False) -> Clock:
+    """Return the clock of a device's kind; ``cpu_time`` asks for the thread's own on a CPU."""
+    if cpu_time:
+        return ThreadClock()
     if device.type == "cuda":
         return CudaClock(device)
     return WaitingClock() if device.type == "mps" else HostClock()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeAlias
 
 from estimator.errors import MeasurementError, MissingPackageError
 
 Torch: TypeAlias = Any  # torch is an optional package
+# The profiler's library writes to stderr when it starts and stops.
+_QUIET = {"KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 
 
 def import_torch() -> Torch:
     """Return the torch package, or raise MissingPackageError."""
+    for name, level in _QUIET.items():
+        os.environ.setdefault(name, level)
     try:
         import torch
     except ImportError:
@@ -66,9 +71,5 @@ def versions(device: Torch) -> dict[str, str]:
         found["cudnn"] = str(torch.backends.cudnn.version())
     else:
         found["threads"] = str(torch.get_num_threads())
-        found["cpu_capability"] = (
-            str(torch.backends.cpu.get_capability_str())
-            if hasattr(torch.backends.cpu, "get_capability_str")
-            else str(torch.backends.cpu.get_cpu_capability())
-        )
+        found["instructions"] = str(torch.backends.cpu.get_cpu_capability())
     return found

@@ -39,9 +39,9 @@ class LayerWatch:
         yield
         self.forwards.append((index, start, self.clock.mark()))
 
-    def leaves(self, index: int, arguments: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def leaves(self, index: int, sources: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Put hooks before the backward nodes between a layer's outputs and its inputs."""
-        known = {x.grad_fn for x in arguments if x.grad_fn is not None}
+        known = {node for node in sources if node is not None}
         waiting = [x.grad_fn for x in outputs if x.grad_fn is not None]
         while waiting:
             node = waiting.pop()

@@ -66,7 +66,7 @@ def repeat(
             share = (time.perf_counter() - begun) / budget_s
             if progress:
                 progress(min(1.0, share), done.steps_s[-1])
-            if share > 1.0 and agree(0) == 0:
+            if agree(int(share > 1.0)):
                 break
         step.check_loss()
     except KeyboardInterrupt:
@@ -81,15 +81,16 @@ def _warm_up(step: TrainingStep, clock: Clock, budget_s: float, done: Repetition
     begun, last = time.perf_counter(), float("inf")
     while True:
         start = time.perf_counter()
-        step.run(clock)
+        spans = step.run(clock)
         clock.settle()
         took = time.perf_counter() - start
+        own = clock.between(spans[0].start, spans[-1].end)
         done.warm_up += 1
-        steady = abs(took / last - 1) < _STEADY
+        steady = abs(own / last - 1) < _STEADY
         over = time.perf_counter() - begun > budget_s or done.warm_up >= _MOST_WARM
         if done.warm_up >= _FEWEST_WARM and (steady or over):
             return took
-        last = took
+        last = own
 
 
 def _whole(step: TrainingStep, clock: Clock, done: Repetitions) -> None:

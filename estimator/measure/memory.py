@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from estimator.errors import MeasurementError
@@ -10,11 +9,9 @@ from estimator.measure.framework import import_torch
 from estimator.units import format_bytes
 
 if TYPE_CHECKING:
+    from estimator.measure.clock import Clock
     from estimator.measure.framework import Torch
-
-_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-_RESET_PEAK = "5"  # proc(5): resets the peak resident set size
-_KIB = 1024
+    from estimator.measure.step import TrainingStep
 
 
 def free_bytes(device: Torch) -> int:
@@ -42,45 +39,37 @@ def check_room(needed: int, device: Torch, *, limit: int | None = None, largest:
     )
 
 
-class PeakMemory:
-    """The most a measurement holds above what the process held at the start; None where unknown."""
+def peak_of(step: TrainingStep, clock: Clock) -> int | None:
+    """Run one step more and return the most bytes of tensors it held, with weights and optimizer state.
 
-    def __init__(self, device: Torch) -> None:
-        """Begin."""
-        self.device = device
-        self._start: int | None = None
-        if device.type == "cuda":
-            torch = import_torch()
-            torch.cuda.reset_peak_memory_stats(device)
-            self._start = int(torch.cuda.memory_allocated(device))
-        elif _reset_peak():
-            self._start = _status("VmRSS")
-
-    def peak_bytes(self) -> int | None:
-        """Return the most held since the start."""
-        if self._start is None:
-            return None
-        if self.device.type == "cuda":
-            return int(import_torch().cuda.max_memory_allocated(self.device)) - self._start
-        peak = _status("VmHWM")
-        return None if peak is None else max(0, peak - self._start)
-
-
-def _reset_peak() -> bool:
-    try:
-        _CLEAR.write_text(_RESET_PEAK, encoding="ascii")
-    except OSError:
-        return False
-    return True
-
-
-def _status(name: str) -> int | None:
-    try:
-        text = _STATUS.read_text(encoding="ascii", errors="replace")
-    except OSError:
+    On a GPU the allocator counts; on a CPU the profiler's record of each allocation is added up. What
+    libraries take beside tensors is in neither. None where the device tells nothing.
+    """
+    torch = import_torch()
+    if step.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(step.device)
+        step.run(clock)
+        clock.settle()
+        return int(torch.cuda.max_memory_allocated(step.device))
+    if step.device.type != "cpu":
         return None
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        if key == name:
-            return int(value.split()[0]) * _KIB
-    return None
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profiler:
+        step.run(clock)
+    held = most = 0
+    for event in profiler.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            held += event.nbytes()
+            most = max(most, held)
+    return resident_bytes(step) + most
+
+
+def resident_bytes(step: TrainingStep) -> int:
+    """Return the bytes of tensors that live from step to step: weights, constants, state and inputs."""
+    torch = import_torch()
+    tensors = [*step.graph.parameters(), *step.graph.buffers(), *step.inputs]
+    if step.optimizer is not None:
+        for state in step.optimizer.state.values():
+            tensors += [value for value in state.values() if torch.is_tensor(value)]
+    return sum(t.numel() * t.element_size() for t in tensors)

@@ -85,10 +85,12 @@ def throttle_reasons(index: int) -> tuple[str, ...]:
     )
 
 
-def warnings_of(before: Moment, after: Moment, steps_s: Sequence[float], times: Times) -> tuple[str, ...]:
-    """Return what may have disturbed the measurement."""
+def warnings_of(
+    before: Moment, after: Moment, steps_s: Sequence[float], times: Times, *, processes: int = 1
+) -> tuple[str, ...]:
+    """Return what may have disturbed the measurement; ``processes`` of a group are not other work."""
     elapsed = max(after.at_s - before.at_s, 1e-9)
-    others = (after.busy_s - before.busy_s - (after.own_s - before.own_s)) / elapsed
+    others = (after.busy_s - before.busy_s - processes * (after.own_s - before.own_s)) / elapsed
     stolen = (after.stolen_s - before.stolen_s) / elapsed / before.cpus
     said = []
     if others > _BUSY_CPUS:

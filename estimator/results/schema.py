@@ -9,14 +9,34 @@ from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from estimator import provenance
-from estimator.results import devices, memory, plan, prediction, prices, report, roofline, sweep, work
+from estimator.results import (
+    calibration,
+    cluster,
+    devices,
+    explanation,
+    measurement,
+    memory,
+    plan,
+    prediction,
+    prices,
+    probing,
+    report,
+    roofline,
+    sweep,
+    work,
+)
+from estimator.results.calibration import CalibrationResult
+from estimator.results.cluster import ClusterResult
 from estimator.results.detection import DetectionResult
 from estimator.results.devices import DeviceListResult, DeviceResult
+from estimator.results.explanation import ExplanationResult
+from estimator.results.measurement import MeasurementResult
 from estimator.results.memory import MemoryResult
 from estimator.results.networks import NetworkCheckResult, NetworkListResult
 from estimator.results.plan import PlanResult
 from estimator.results.prediction import ComparisonResult, PredictionResult
 from estimator.results.prices import PriceListResult
+from estimator.results.probing import CollectivesResult, LoaderResult
 from estimator.results.report import ReportResult
 from estimator.results.roofline import RooflineResult
 from estimator.results.sweep import ScaleResult, SweepResult
@@ -26,13 +46,30 @@ RESULTS = (
     DetectionResult, LayersResult, PredictionResult, ComparisonResult, DeviceListResult, DeviceResult,
     NetworkListResult, NetworkCheckResult, RooflineResult, ReportResult,
     SweepResult, ScaleResult, MemoryResult, PlanResult, PriceListResult,
+    MeasurementResult, LoaderResult, CollectivesResult, ClusterResult, ExplanationResult, CalibrationResult,
 )  # fmt: skip
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _BASIC = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 # Names that result modules import for type checkers only.
 NAMES = {
     name: value
-    for module in (prediction, devices, provenance, report, roofline, sweep, work, plan, memory, prices)
+    for module in (
+        prediction,
+        devices,
+        provenance,
+        report,
+        roofline,
+        sweep,
+        work,
+        plan,
+        memory,
+        prices,
+        measurement,
+        probing,
+        cluster,
+        explanation,
+        calibration,
+    )
     for name, value in vars(module).items()
 } | {"Mapping": Mapping}
 

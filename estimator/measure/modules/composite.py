@@ -71,8 +71,13 @@ class MoE(Weighted):
         self.shared = given["shared_features"] is not None
         tokens = prod(call.shape[:-1])
         # Balanced routing, as the layer's record assumes: token t goes to experts t, t + 1, ...
-        places = torch.arange(tokens)[:, None] + torch.arange(self.top_k)[None, :]
-        self.register_buffer("routing", places % self.experts, persistent=False)
+        slots = torch.arange(tokens * self.top_k)
+        experts = (slots // self.top_k + slots % self.top_k) % self.experts
+        self.register_buffer("order", experts.argsort(), persistent=False)
+        counts = [0] * self.experts
+        for slot in range(tokens * self.top_k):
+            counts[(slot // self.top_k + slot % self.top_k) % self.experts] += 1
+        self.counts = counts
 
     def forward(self, x: Torch) -> Torch:
         """Route, run the experts, add up."""
@@ -81,10 +86,10 @@ class MoE(Weighted):
         chosen, _ = scores.topk(self.top_k, -1)
         chosen = chosen / chosen.sum(-1, keepdim=True)
         out = torch.zeros_like(tokens)
-        for expert in range(self.experts):
-            rows, slots = torch.where(self.routing == expert)
-            part = self._expert(tokens[rows], expert) * chosen[rows, slots, None]
-            out = out.index_add(0, rows, part)
+        weights = chosen.reshape(-1, 1)
+        for expert, slots in enumerate(self.order.split(self.counts)):
+            rows = slots // self.top_k
+            out = out.index_add(0, rows, self._expert(tokens[rows], expert) * weights[slots])
         if self.shared:
             hidden = F.silu(F.linear(tokens, self.held("shared_expert.gate_proj.weight")))
             hidden = hidden * F.linear(tokens, self.held("shared_expert.up_proj.weight"))

@@ -45,19 +45,30 @@ class GraphModule(nn.Module):  # type: ignore[misc]
                 values.append(None)
                 continue
             arguments = [values[r.node][r.output] for r in node.inputs]
+            # In-place layers change what an input's gradient comes from: it is noted before the call.
+            sources = [x.grad_fn for x in arguments] if watch else []
             with watch.forward(index) if watch else nullcontext():
-                out = self.steps[index](*arguments)
+                out = self._call(index, node.times, arguments)
             results = out if isinstance(out, tuple) else tuple(out) if isinstance(out, list) else (out,)
             if watch:
-                watch.leaves(index, arguments, results)
+                watch.leaves(index, sources, results)
             values.append(results)
             for gone in self._last_use[index]:
                 values[gone] = None
-            del arguments, out, results
+            del arguments, sources, out, results
         ends = [value for end in self.ends for value in values[end] if value.is_floating_point()]
         if not ends:
             raise MeasurementError(f"{self.network.name} ends in nothing that a gradient could come from")
         return sum((_number(end) for end in ends[1:]), start=_number(ends[0]))
+
+    def _call(self, index: int, times: int, arguments: list[Torch]) -> Torch:
+        """Call a layer, again on what it left where it runs several times and its output fits its input."""
+        out = self.steps[index](*arguments)
+        for _ in range(times - 1):
+            first = out[0] if isinstance(out, tuple) else out
+            fits = bool(arguments) and first.shape == arguments[0].shape and first.dtype == arguments[0].dtype
+            out = self.steps[index](*([first, *arguments[1:]] if fits else arguments))
+        return out
 
 
 class Watch:
@@ -67,8 +78,8 @@ class Watch:
         """Return the context that a layer's forward runs in."""
         raise NotImplementedError
 
-    def leaves(self, index: int, arguments: Sequence[Torch], outputs: Sequence[Torch]) -> None:
-        """Take note of a layer's inputs and outputs."""
+    def leaves(self, index: int, sources: Sequence[Torch], outputs: Sequence[Torch]) -> None:
+        """Take note of a layer\'s outputs, and of the backward nodes its inputs came from."""
         raise NotImplementedError
 
 

@@ -1,0 +1,72 @@
+"""``estimator calibrate --here``: measure this machine once, so that predictions for it rest on it."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from estimator.cli import options as o
+from estimator.cli.guard import guarded
+from estimator.cli.measuring import CpuTime, Device, Threads
+
+Here = Annotated[bool, typer.Option("--here", help="measure this machine, about half a minute")]
+For = Annotated[str, typer.Option("--for", envvar="ESTIMATOR_FOR", help="how long to measure, e.g. 30s")]
+
+
+@guarded
+def calibrate(
+    here: Here = False,
+    device: Device = "cpu",
+    for_: For = "30s",
+    threads: Threads = None,
+    cpu_time: CpuTime = False,
+    format_name: o.FormatName = None,
+    output: o.Output = None,
+) -> None:
+    """Measure small networks on this machine and keep what they say for later predictions.
+
+    estimator calibrate --here
+    """
+    from estimator.app.here import calibration_text, here_file
+    from estimator.app.here_calibration import at_measured_clock, calibrated_here, measure_rows
+    from estimator.app.host import host_devices
+    from estimator.app.systems import named_system
+    from estimator.catalog.calibration import load_calibration
+    from estimator.cli.host import host_facts
+    from estimator.cli.measuring import progress_line
+    from estimator.cli.output import emit, save
+    from estimator.errors import InputError
+    from estimator.report.screens.calibration import calibration_screen
+    from estimator.units import parse_seconds
+
+    if not here:
+        raise InputError("what is to be calibrated?", hint="estimator calibrate --here measures this machine")
+    start, budget_s = time.perf_counter(), parse_seconds(for_)
+    facts = host_facts(None)
+    found = host_devices(facts).devices
+    with progress_line("this machine") as progress:
+        tell = progress_line.say if progress else None
+        measured_on = named_system(device, count=1, link=None, here=found).system.device
+        if device == "cpu":
+            measured_on = at_measured_clock(measured_on, facts)
+        shipped = load_calibration()
+        rows = measure_rows(
+            measured_on, device, shipped, budget_s=budget_s, threads=threads, cpu_time=cpu_time,
+            available_bytes=facts.memory.usable_bytes if device == "cpu" else None,
+            progress=tell or _quiet,
+        )  # fmt: skip
+        path = here_file(measured_on.id)
+        made, result = calibrated_here(
+            rows, shipped, facts, date=datetime.now(tz=UTC).date().isoformat(), saved_as=str(path),
+            took_s=time.perf_counter() - start,
+        )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save(path, calibration_text(made))
+    emit(result, lambda: calibration_screen(result), format_name=format_name, output=output)
+
+
+def _quiet(_text: str) -> None:
+    """Say nothing: nobody looks on."""
