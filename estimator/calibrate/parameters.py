@@ -61,5 +61,3 @@ class Parameters:
 COSTS = frozenset(
     {"launch_s", "host_s", "overhead_s", "cycles", "step_s", "fault_s", "depth", "time", "launch"}
 )
-    {"launch_s", "host_s", "overhead_s", "cycles", "step_s", "fault_s", "depth", "time", "launch"}
-)
