@@ -75,19 +75,23 @@ def device_steps(
     *,
     coverage: float,
     most_bytes: int | None = None,
+    measured_here: bool = False,
 ) -> tuple[list[DeviceStep | None], dict[str, str]]:
     """Return each device's step in the order given, None where it cannot run it, and why not by id.
 
     A batch that does not fit is halved, with twice the passes, until it does: the global batch stays. Where
     not even a batch of 1 fits, the step is that of the whole batch and does not fit. ``most_bytes`` is what a
-    step may hold where a device has more.
+    step may hold where a device has more; ``measured_here`` tells that the calibration is of these devices.
     """
     found: list[DeviceStep | None] = [None] * len(devices)
     refused: dict[str, str] = {}
     for kind in DeviceKind:
         places = [i for i, device in enumerate(devices) if device.kind is kind]
         if places:
-            job = _Kind(network, on_kind(training, kind), calibration, coverage, most_bytes)
+            job = _Kind(
+                network, on_kind(training, kind), calibration,
+                coverage=coverage, most_bytes=most_bytes, measured_here=measured_here,
+            )  # fmt: skip
             steps, lacking = job.steps([devices[i] for i in places])
             refused |= lacking
             for place, step in zip(places, steps, strict=True):
@@ -103,14 +107,17 @@ class _Kind:
         network: Network,
         training: Training,
         calibration: Calibration,
+        *,
         coverage: float,
         most_bytes: int | None,
+        measured_here: bool,
     ) -> None:
         self._network = network
         self._training = training
         self._calibration = calibration
         self._coverage = coverage
         self._most_bytes = most_bytes
+        self._measured_here = measured_here
         self._stretches: dict[int, Stretch] = {}
 
     def _stretch(self, halvings: int) -> Stretch:
@@ -153,6 +160,7 @@ class _Kind:
         factor = range_of(
             1.0, bool(steps.unusual[0, column]), device,
             policy=stretch.training.precision, calibration=self._calibration, coverage=self._coverage,
+            measured_here=self._measured_here,
         )  # fmt: skip
         return DeviceStep(
             device=device,

@@ -21,11 +21,10 @@ from estimator.results.memory import DeviceMemory, MemoryResult, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from estimator.app.here import Grounds
     from estimator.app.request import Request
     from estimator.app.source import Described
-    from estimator.app.systems import NamedSystem
     from estimator.hardware.device import Device
-    from estimator.hardware.efficiency import Calibration
     from estimator.networks.graph import Network
     from estimator.networks.training import Training
     from estimator.results.prediction import MemorySummary
@@ -34,23 +33,22 @@ _LEANER = ("sgd", "momentum", "lion", "adafactor")  # what may replace an optimi
 _SPARING = 0.98  # a remedy that saves less than 2 % is none
 
 
-def memory(
-    described: Described, request: Request, systems: Mapping[str, NamedSystem], calibration: Calibration
-) -> MemoryResult:
+def memory(described: Described, request: Request, machines: Mapping[str, Grounds]) -> MemoryResult:
     """Return the memory on each device, by the name it was given.
 
     A device that cannot do it is a warning unless it is the only one.
     """
     training = training_of(request, described.training)
     devices, refused = [], []
-    for name, named in systems.items():
-        probe = _Probe(described.network, named.system.device, calibration)
+    for name, grounds in machines.items():
+        probe = _Probe(described.network, grounds)
         try:
             devices.append(probe.answer(name, training))
         except InputError as error:
             refused.append(str(error))
     if not devices:
         raise InputError(refused[0])
+    said = [*assumptions_of(request, training), *(a for one in machines.values() for a in one.assumptions)]
     return MemoryResult(
         inputs={
             **request.inputs(), "network": described.network.name, "network_file": request.network,
@@ -59,7 +57,7 @@ def memory(
         },
         parameters=lower(described.network, training).parameters,
         devices=tuple(devices),
-        assumptions=tuple(assumptions_of(request, training)),
+        assumptions=tuple(dict.fromkeys(said)),
         warnings=tuple(refused),
     )  # fmt: skip
 
@@ -67,10 +65,10 @@ def memory(
 class _Probe:
     """Memory and time a sample of any recipe of one network on one device."""
 
-    def __init__(self, network: Network, device: Device, calibration: Calibration) -> None:
+    def __init__(self, network: Network, grounds: Grounds) -> None:
         self._network = network
-        self._device = device
-        self._calibration = calibration
+        self._device = grounds.device
+        self._calibration = grounds.calibration
 
     def answer(self, name: str, training: Training) -> DeviceMemory:
         """Return the recipe's own memory and what each remedy would do to it."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from estimator.app.fleet_runs import DeviceStep, RunTime
+    from estimator.app.here import Grounds
     from estimator.app.plan_ask import Ask, Job
     from estimator.app.plan_systems import Offer
     from estimator.catalog.prices import PriceBook
@@ -52,16 +53,20 @@ def _steps(
 ) -> tuple[dict[int, tuple[DeviceStep, ...]], list[Length], list[str]]:
     """Return each device's steps, one a network, by the identity of the device; and how long runs are."""
     devices: dict[int, Device] = {id(offer.device): offer.device for offer in found}
+    own = {id(grounds.device): grounds for grounds in ask.measured}
     refused: dict[str, str] = {}
     columns, lengths = [], []
     for job in ask.jobs:
         training = training_of(job.request, job.described.training)
-        own, lacking = device_steps(
+        column, lacking = device_steps(
             job.described.network, training, list(devices.values()), calibration,
             coverage=job.request.coverage, most_bytes=ask.constraints.max_memory_bytes,
         )  # fmt: skip
+        for place, key in enumerate(devices):
+            if key in own:
+                column[place] = _measured(ask, job, training, own[key])
         refused |= lacking
-        columns.append(own)
+        columns.append(column)
         lengths.append(length_of(training))
     steps = {}
     for place, row in zip(devices, zip(*columns, strict=True), strict=True):
@@ -69,6 +74,15 @@ def _steps(
         if len(complete) == len(ask.jobs):
             steps[place] = complete
     return steps, lengths, list(refused.values())
+
+
+def _measured(ask: Ask, job: Job, training: Training, grounds: Grounds) -> DeviceStep | None:
+    """Return the step of a device that was measured on this machine."""
+    (step,), _ = device_steps(
+        job.described.network, training, [grounds.device], grounds.calibration,
+        coverage=job.request.coverage, most_bytes=ask.constraints.max_memory_bytes, measured_here=True,
+    )  # fmt: skip
+    return step
 
 
 def length_of(training: Training) -> Length:

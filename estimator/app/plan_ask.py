@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Sequence
 
+    from estimator.app.here import Grounds
     from estimator.app.request import Request
     from estimator.app.source import Described
     from estimator.hardware.device import Device
@@ -36,7 +37,8 @@ class Ask:
     """Everything a plan depends on beside prices; None is "not said".
 
     ``devices`` are ids that candidates are limited to; ``here`` what is owned, by name, device and number;
-    ``since`` the first year of release taken in; ``price_years`` how old a price may be.
+    ``measured`` what predictions rest on for those of it that were measured on this machine; ``since`` the
+    first year of release taken in; ``price_years`` how old a price may be.
     """
 
     jobs: tuple[Job, ...]
@@ -58,6 +60,7 @@ class Ask:
     since: int | None = None
     price_years: float = 5.0
     here: Sequence[tuple[str, Device, int]] = ()
+    measured: Sequence[Grounds] = ()
 
     @property
     def use(self) -> Use:

@@ -20,11 +20,10 @@ from estimator.results.sweep import ScalePoint, ScaleResult
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from estimator.app.here import Grounds
     from estimator.app.prediction import LoweredRun
     from estimator.app.request import Request
     from estimator.app.source import Described
-    from estimator.hardware.device import Device
-    from estimator.hardware.efficiency import Calibration
     from estimator.hardware.system import Interconnect, System
 
 WEAK, STRONG = "weak", "strong"
@@ -43,16 +42,14 @@ class Ladder:
     kinds: tuple[str, ...] = (WEAK, STRONG)
 
 
-def scale(
-    described: Described, request: Request, device: Device, ladder: Ladder, calibration: Calibration
-) -> ScaleResult:
+def scale(described: Described, request: Request, grounds: Grounds, ladder: Ladder) -> ScaleResult:
     """Return a point for each number of devices, link and kind of scaling.
 
     Weak keeps the batch of a device; strong keeps the global batch of the fewest devices, and leaves out
     (with a warning) numbers that it cannot be split over evenly.
     """
     training = training_of(request, described.training)
-    work = _Work(described=described, request=request, device=device, calibration=calibration)
+    work = _Work(described=described, request=request, grounds=grounds)
     counts = tuple(sorted(set(ladder.counts)))
     points: list[ScalePoint] = []
     warnings: list[str] = []
@@ -74,7 +71,7 @@ def scale(
             **request.inputs(), "network": described.network.name, "network_file": request.network,
             "batch": training.batch, "precision": training.precision.name,
         },
-        device=device.name,
+        device=grounds.device.name,
         gradient_bytes=sum(c.bytes for c in work.run(training.batch).workload.collectives),
         points=tuple(points),
         coverage=request.coverage,
@@ -87,16 +84,14 @@ def scale(
 class _Work:
     """Steps of one network on one kind of device; each batch is lowered once."""
 
-    def __init__(
-        self, *, described: Described, request: Request, device: Device, calibration: Calibration
-    ) -> None:
+    def __init__(self, *, described: Described, request: Request, grounds: Grounds) -> None:
         self._network = described.network
         self._request = request
         self._training = training_of(request, described.training)
-        self._device = device
-        self._calibration = calibration
+        self._device = grounds.device
+        self._grounds = grounds
         self._runs: dict[int, LoweredRun] = {}
-        self.assumed: list[Assumption] = []
+        self.assumed: list[Assumption] = list(grounds.assumptions)
         self.basis = ""
 
     def run(self, batch: int) -> LoweredRun:
@@ -135,7 +130,8 @@ class _Work:
         run = self.run(batch)
         step = estimate_step(
             run.workload, system,
-            software=run.training.software, policy=run.training.precision, calibration=self._calibration,
+            software=run.training.software, policy=run.training.precision,
+            calibration=self._grounds.calibration, measured_here=self._grounds.measured_here,
             coverage=self._request.coverage, input_samples_per_s=run.training.images_per_s,
         )  # fmt: skip
         self.basis = step.time.basis

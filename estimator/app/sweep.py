@@ -2,79 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from estimator.app.axes import points as points_of
-from estimator.app.fleet import Roster, able
+from estimator.app.here import Grounds
 from estimator.app.marks import marked
-from estimator.app.request import assumptions_of, training_of
-from estimator.app.source import described
-from estimator.app.spans import stretches
-from estimator.app.systems import local_system
+from estimator.app.sweep_job import BATCH, COUNT, DEVICE, WITHIN, SweepJob, Wanted, work_out
 from estimator.errors import InputError
-from estimator.predict.collectives import data_parallel_s, exchange_s
-from estimator.predict.step import range_of
-from estimator.predict.sweep import with_host
-from estimator.results.sweep import SweepPoint, SweepResult
+from estimator.results.sweep import SweepResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Mapping, Sequence
 
     from estimator.app.axes import Axis
     from estimator.app.request import Request
-    from estimator.app.source import Described
-    from estimator.app.spans import Stretch
     from estimator.app.systems import NamedSystem
     from estimator.catalog.text_files import SourceText
+    from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
-    from estimator.hardware.system import System
-    from estimator.provenance import Assumption
-
-    Floats = NDArray[np.float64]
-    Settings = Mapping[str, str | int]
-
-BATCH, COUNT, DEVICE, SET = "batch", "devices", "device", "set "
-_WITHIN = frozenset({BATCH, COUNT, DEVICE})  # what varies without another lowering
-_FLAGS = ("precision", "optimizer", "accumulation", "checkpointing", "mode", "layout")
-
-
-@dataclass(slots=True)
-class _Job:
-    """A sweep under way: what is fixed, and what has been worked out so far."""
-
-    source: SourceText
-    request: Request
-    systems: Mapping[str, NamedSystem]
-    calibration: Calibration
-    points: dict[int, SweepPoint] = field(default_factory=dict)
-    networks: dict[tuple[str, ...], Described] = field(default_factory=dict)
-    rosters: dict[object, Roster] = field(default_factory=dict)
-    refused: dict[str, None] = field(default_factory=dict)
-    assumed: dict[Assumption, None] = field(default_factory=dict)
-    basis: dict[str, None] = field(default_factory=dict)
-
-    def describe(self, overrides: tuple[str, ...]) -> Described:
-        """Return the network with some parameters replaced, read once for each set of them."""
-        if overrides not in self.networks:
-            self.networks[overrides] = described(self.source, overrides)
-        return self.networks[overrides]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """One point: its place in the result, and the settings that vary within a recipe."""
-
-    index: int
-    settings: Settings
-    batch: int
-    device: str
-    count: int
 
 
 def sweep(
@@ -85,148 +30,40 @@ def sweep(
     calibration: Calibration,
     *,
     zipped: bool = False,
+    ground: Callable[[Device], Grounds] | None = None,
 ) -> SweepResult:
     """Return every point of the axes; ``systems`` are those that the axis ``device`` names, by name.
 
+    ``ground`` tells what predictions for a device rest on, where that is not the same calibration for all.
     Points whose device lacks a format are left out with a warning. Raises InputError where none is left.
     """
-    job = _Job(source=source, request=request, systems=systems, calibration=calibration)
-    groups: dict[tuple[tuple[str, str | int], ...], list[_Wanted]] = {}
+    grounds = {
+        name: ground(named.system.device)
+        if ground
+        else Grounds(device=named.system.device, calibration=calibration)
+        for name, named in systems.items()
+    }
+    job = SweepJob(source=source, request=request, systems=systems, grounds=grounds)
+    groups: dict[tuple[tuple[str, str | int], ...], list[Wanted]] = {}
     for index, settings in enumerate(points_of(axes, zipped=zipped)):
-        recipe = tuple(item for item in settings.items() if item[0] not in _WITHIN)
+        recipe = tuple(item for item in settings.items() if item[0] not in WITHIN)
         groups.setdefault(recipe, []).append(_wanted(job, index, settings))
     for recipe, wanted in groups.items():
-        _recipe(job, dict(recipe), wanted)
+        work_out(job, dict(recipe), wanted)
     if not job.points:
         raise InputError(next(iter(job.refused), "there is no point to predict"))
     return _result(job, axes)
 
 
-def _wanted(job: _Job, index: int, settings: Settings) -> _Wanted:
+def _wanted(job: SweepJob, index: int, settings: Mapping[str, str | int]) -> Wanted:
     batch = int(settings.get(BATCH, 0))
     device = str(settings.get(DEVICE, next(iter(job.systems))))
-    return _Wanted(
+    return Wanted(
         index=index, settings=settings, batch=batch, device=device, count=int(settings.get(COUNT, 1))
     )
 
 
-def _recipe(job: _Job, recipe: Settings, wanted: Sequence[_Wanted]) -> None:
-    """Work out all points of one recipe."""
-    said = {name: value for name, value in recipe.items() if name in _FLAGS}
-    sets = tuple(
-        f"{name.removeprefix(SET)}={value}" for name, value in recipe.items() if name.startswith(SET)
-    )
-    request = replace(job.request, **said, overrides=(*job.request.overrides, *sets))  # type: ignore[arg-type]
-    found = job.describe(request.overrides)
-    training = training_of(request, found.training)
-    job.assumed |= dict.fromkeys(
-        a for a in assumptions_of(request, training) if a.what != BATCH or not wanted[0].batch
-    )
-    by_kind: dict[object, list[_Wanted]] = defaultdict(list)
-    for one in wanted:
-        by_kind[job.systems[one.device].system.device.kind].append(
-            replace(one, batch=one.batch or training.batch)
-        )
-    for members in by_kind.values():
-        kind = job.systems[members[0].device].system.device.kind
-        for batches, stretch in stretches(found.network, training, kind, [one.batch for one in members]):
-            inside = set(batches)
-            _stretch(job, stretch, batches, [one for one in members if one.batch in inside])
-
-
-def _stretch(job: _Job, stretch: Stretch, batches: tuple[int, ...], wanted: Sequence[_Wanted]) -> None:
-    names = list(dict.fromkeys(one.device for one in wanted))
-    devices = [job.systems[name].system.device for name in names]
-    fit, lacking = able(stretch.span.small, devices)
-    job.refused |= dict.fromkeys(lacking.values())
-    names = [name for name, device in zip(names, devices, strict=True) if device.id not in lacking]
-    if not fit:
-        return
-    key = (stretch.training.software, tuple(names))
-    if key not in job.rosters:
-        job.rosters[key] = Roster(fit, stretch.training.software, job.calibration)
-    steps = job.rosters[key].steps(stretch.span, batches)
-    row_of = {batch: i for i, batch in enumerate(batches)}
-    by_system: dict[tuple[str, int], list[_Wanted]] = defaultdict(list)
-    for one in wanted:
-        by_system[one.device, one.count].append(one)
-    for (name, count), members in by_system.items():
-        if name not in names:
-            continue
-        column = names.index(name)
-        rows = np.array([row_of[one.batch] for one in members])
-        alone_s, unusual = steps.step_s[rows, column], steps.unusual[rows, column]
-        system = _system(job, name, count)
-        step_s = _whole_s(job, stretch, system, alone_s, members)
-        _fill(job, stretch, system, members, step_s=step_s, unusual=unusual)
-
-
-def _system(job: _Job, name: str, count: int) -> System:
-    named = job.systems[name]
-    total = named.system.count * count
-    joined = local_system(named.system.device, count=total, link=job.request.link)
-    job.assumed |= dict.fromkeys((*named.assumptions, *joined.assumptions))
-    return joined.system
-
-
-def _whole_s(
-    job: _Job, stretch: Stretch, system: System, alone_s: Floats, wanted: Sequence[_Wanted]
-) -> Floats:
-    """Add what the exchange and the input pipeline leave visible, as ``estimate_step`` does."""
-    exchange = sum(exchange_s(c.kind, c.bytes, system, buckets=c.buckets) for c in stretch.low.collectives)
-    calibration = job.calibration
-    _, exposed_s = data_parallel_s(
-        alone_s,  # type: ignore[arg-type]  # an array adds up as a number does
-        exchange, system.count, exposure=calibration.exposure, straggler=calibration.straggler,
-    )  # fmt: skip
-    step_s = alone_s + exposed_s
-    if stretch.training.images_per_s:
-        samples = np.array([one.batch for one in wanted]) * stretch.training.accumulation
-        step_s = np.array([
-            float(with_host(float(s), float(n) / stretch.training.images_per_s))
-            for s, n in zip(step_s, samples, strict=True)
-        ])  # fmt: skip
-    return step_s
-
-
-def _fill(
-    job: _Job,
-    stretch: Stretch,
-    system: System,
-    wanted: Sequence[_Wanted],
-    *,
-    step_s: Floats,
-    unusual: NDArray[np.bool_],
-) -> None:
-    device, training = system.device, stretch.training
-    factors = {
-        flag: range_of(
-            1.0, flag, device,
-            policy=training.precision, calibration=job.calibration, coverage=job.request.coverage,
-        )
-        for flag in set(unusual.tolist())
-    }  # fmt: skip
-    job.basis |= {factor.basis: None for factor in factors.values()}
-    memory = stretch.memory_bytes(device, [one.batch for one in wanted])
-    capacity = device.memory_bytes
-    rows = zip(wanted, step_s.tolist(), unusual.tolist(), memory.tolist(), strict=True)
-    for one, seconds, flag, held in rows:
-        factor = factors[flag]
-        job.points[one.index] = SweepPoint(
-            settings=one.settings,
-            device=device.id,
-            devices=system.count,
-            batch=one.batch,
-            step_s=seconds,
-            low_s=seconds * factor.low,
-            high_s=seconds * factor.high,
-            samples_per_s=one.batch * training.accumulation * system.count / seconds,
-            memory_bytes=round(held),
-            fits=None if capacity is None else held <= capacity,
-        )
-
-
-def _result(job: _Job, axes: Sequence[Axis]) -> SweepResult:
+def _result(job: SweepJob, axes: Sequence[Axis]) -> SweepResult:
     rows = marked([job.points[index] for index in sorted(job.points)])
     good = [i for i, row in enumerate(rows) if row.fits is not False]
     network = next(iter(job.networks.values())).network

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from estimator.app.here import Grounds
     from estimator.app.request import Request
     from estimator.app.systems import NamedSystem
+    from estimator.hardware.device import Device
 
 
 def machines(
@@ -30,6 +32,12 @@ def machines(
     return {"cuda:0": gpus[0]} if first and gpus else {"cpu": cpu} if first else here
 
 
-def quoted(name: str) -> str:
-    """Return a name as it is typed in a shell."""
-    return f'"{name}"' if " " in name else name
+def ground_here(root: Path | None) -> Callable[[Device], Grounds]:
+    """Return what tells what a prediction for a device rests on: what was measured here, if anything."""
+    from estimator.app.here import Grounds, any_here, grounding
+    from estimator.catalog.calibration import load_calibration
+    from estimator.cli.host import host_facts
+
+    if root is None and any_here():
+        return grounding(host_facts(None), load_calibration())
+    return lambda device: Grounds(device=device, calibration=load_calibration())

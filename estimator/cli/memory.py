@@ -35,16 +35,17 @@ def memory(
     """
     from estimator.app.memory import memory as remembered
     from estimator.app.source import open_network
-    from estimator.catalog.calibration import load_calibration
-    from estimator.cli.machines import machines
+    from estimator.cli.machines import ground_here, machines
     from estimator.cli.output import emit
     from estimator.errors import ConditionFailedError
     from estimator.report.screens.memory import memory_screen
 
     request = recipe.request()
     described = open_network(request.network, request.overrides, sys.stdin.buffer)
+    ground = ground_here(root)
     systems = machines(request, device or [], root)
-    result = remembered(described, request, systems, load_calibration())
+    grounds = {name: ground(named.system.device) for name, named in systems.items()}
+    result = remembered(described, request, grounds)
     emit(result, lambda: memory_screen(result), format_name=format_name, output=output)
     if must_fit and not any(one.memory.fits for one in result.devices):
         raise ConditionFailedError("--must-fit: the step fits in the memory of no device")

@@ -15,8 +15,8 @@ from estimator.cli.recipe import RecipeFlags, takes_recipe
 from estimator.errors import ConditionFailedError, InputError
 
 if TYPE_CHECKING:
+    from estimator.app.here import Grounds
     from estimator.app.plan_ask import Job
-    from estimator.hardware.device import Device
 
 _WAYS = ("buy", "rent", "own")
 Networks = Annotated[
@@ -199,6 +199,7 @@ def plan(
     jobs = _jobs(recipe, network)
     if deadline is not None:
         _need_length(jobs)
+    here = _owned(owned, root) if "own" in ways.split(",") else []
     ask = Ask(
         jobs=jobs,
         today=now,
@@ -223,7 +224,8 @@ def plan(
         spot=spot,
         since=since,
         price_years=price_years,
-        here=_owned(owned, root) if "own" in ways.split(",") else (),
+        here=[(name, grounds.device, count) for name, grounds, count in here],
+        measured=[grounds for _, grounds, _ in here if grounds.measured_here],
     )
     result = planned(ask, book, load_calibration())
     emit(result, lambda: plan_screen(result, most=rows or None), format_name=format_name, output=output)
@@ -283,15 +285,17 @@ def _ids(names: list[str] | None) -> frozenset[str] | None:
     return None if not names else frozenset(resolve_device(name).device.id for name in names)
 
 
-def _owned(specs: list[str] | None, root: Path | None) -> list[tuple[str, Device, int]]:
+def _owned(specs: list[str] | None, root: Path | None) -> list[tuple[str, Grounds, int]]:
     """Return what the user has, by name; without a word this machine's devices."""
     from estimator.app.host import host_devices
     from estimator.catalog.lookup import resolve_device
     from estimator.cli.host import host_facts
+    from estimator.cli.machines import ground_here
 
+    ground = ground_here(root)
     if specs:
         found = [(spec, resolve_device(spec)) for spec in specs]
-        return [(spec, resolution.device, resolution.count) for spec, resolution in found]
+        return [(spec, ground(resolution.device), resolution.count) for spec, resolution in found]
     here = host_devices(host_facts(root)).devices
     names = ["cpu", *(f"cuda:{index}" for index in range(len(here)))]
-    return [(f"this machine ({name})", device, 1) for name, device in zip(names, here, strict=False)]
+    return [(f"this machine ({name})", ground(device), 1) for name, device in zip(names, here, strict=False)]

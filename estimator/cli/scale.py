@@ -77,8 +77,7 @@ def scale(
     from estimator.app.scale import STRONG, WEAK, Ladder
     from estimator.app.scale import scale as scaled
     from estimator.app.source import open_network
-    from estimator.catalog.calibration import load_calibration
-    from estimator.cli.machines import machines
+    from estimator.cli.machines import ground_here, machines
     from estimator.cli.output import emit
     from estimator.report.screens.scale import scale_screen
 
@@ -95,5 +94,5 @@ def scale(
     request = recipe.request()
     (chosen,) = machines(request, [device] if device else [], root, first=True).values()
     described = open_network(request.network, request.overrides, sys.stdin.buffer)
-    result = scaled(described, request, chosen.system.device, ladder, load_calibration())
+    result = scaled(described, request, ground_here(root)(chosen.system.device), ladder)
     emit(result, lambda: scale_screen(result), format_name=format_name, output=output)

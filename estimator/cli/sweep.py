@@ -105,7 +105,7 @@ def sweep(
     from estimator.app.source import open_source
     from estimator.app.sweep import sweep as swept
     from estimator.catalog.calibration import load_calibration
-    from estimator.cli.machines import machines
+    from estimator.cli.machines import ground_here, machines
     from estimator.cli.output import emit
     from estimator.report.screens.sweep import sweep_screen
 
@@ -124,13 +124,9 @@ def sweep(
     if not axes:
         raise InputError("nothing is swept", hint="give a list or range, such as --batch 16..256*2")
     result = swept(
-        open_source(request.network, sys.stdin.buffer),
-        request,
-        axes,
-        systems,
-        load_calibration(),
-        zipped=zipped,
-    )
+        open_source(request.network, sys.stdin.buffer), request, axes, systems, load_calibration(),
+        zipped=zipped, ground=ground_here(root),
+    )  # fmt: skip
     most = None if format_name == "csv" or (output and output.suffix == ".csv") else rows
     emit(result, lambda: sweep_screen(result, most=most), format_name=format_name, output=output)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from estimator.app.here import Grounds
 from estimator.app.memory import memory
 from estimator.app.request import Request
 from estimator.app.source import open_network
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 def asked(network: str, device: str, *, batch: int, optimizer: str = "adamw") -> DeviceMemory:
     described = open_network(network, (), io.BytesIO())
     request = Request(network=network, batch=batch, optimizer=optimizer)
-    systems = {device: named_system(device, count=None, link=None)}
-    return memory(described, request, systems, load_calibration()).devices[0]
+    chosen = named_system(device, count=None, link=None).system.device
+    grounds = {device: Grounds(device=chosen, calibration=load_calibration())}
+    return memory(described, request, grounds).devices[0]
 
 
 def remedy(found: DeviceMemory, name: str) -> Remedy:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from estimator.app.here import Grounds
 from estimator.app.prediction import predict_named
 from estimator.app.request import Request, training_of
 from estimator.app.scale import STRONG, WEAK, Ladder, scale
@@ -25,7 +26,8 @@ NOBODY = io.BytesIO()
 def scaled(ladder: Ladder, *, network: str = "vgg16", batch: int = 64) -> ScaleResult:
     described = open_network(network, (), NOBODY)
     request = Request(network=network, batch=batch)
-    return scale(described, request, load_device("v100-sxm2-16gb"), ladder, load_calibration())
+    grounds = Grounds(device=load_device("v100-sxm2-16gb"), calibration=load_calibration())
+    return scale(described, request, grounds, ladder)
 
 
 def test_weak_scaling_is_what_predict_says_of_each_number() -> None:

@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from estimator.app.axes import Axis
+from estimator.app.here import Grounds
 from estimator.app.marks import marked
 from estimator.app.prediction import predict_named
 from estimator.app.request import Request, training_of
@@ -18,9 +20,11 @@ from estimator.app.source import open_network, open_source
 from estimator.app.sweep import sweep
 from estimator.app.systems import named_system
 from estimator.catalog.calibration import load_calibration
+from estimator.hardware.efficiency import Scale
 from estimator.results.sweep import SweepPoint
 
 if TYPE_CHECKING:
+    from estimator.hardware.device import Device
     from estimator.results.sweep import SweepResult
     from tests.planning.conftest import Run
 
@@ -82,6 +86,31 @@ def _count(axes: dict[str, tuple[str | int, ...]]) -> int:
     for values in axes.values():
         count *= len(values)
     return count
+
+
+def test_a_device_measured_here_rests_on_its_own_calibration() -> None:
+    """As predict does: the device measured with its calibration, beside another on the shipped one."""
+    shipped = load_calibration()
+    slow = replace(shipped, devices={**shipped.devices, "i7-6700k": Scale(compute=0.5)})
+    names = ("i7-6700K", "GTX 1080")
+    systems = {name: named_system(name, count=None, link=None) for name in names}
+
+    def ground(device: Device) -> Grounds:
+        measured = device.id == "i7-6700k"
+        return Grounds(device=device, calibration=slow if measured else shipped, measured_here=measured)
+
+    axes = [Axis(name="device", values=names), Axis(name="batch", values=(8, 64))]
+    request = Request(network="lenet5")
+    found = sweep(open_source("lenet5", NOBODY), request, axes, systems, shipped, ground=ground)
+    described = open_network("lenet5", (), NOBODY)
+    for point in found.points:
+        one = replace(request, batch=point.batch)
+        system = systems[str(point.settings["device"])]
+        training = training_of(one, described.training)
+        (alone,), _ = predict_named(described.network, one, training, [system], shipped, ground=ground)
+        time_s = alone.step.time_s
+        assert (point.step_s, point.low_s) == pytest.approx((time_s.expected, time_s.low))
+    assert "measured here" in found.basis
 
 
 def test_points_keep_the_order_of_the_axes() -> None:
