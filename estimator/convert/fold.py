@@ -388,7 +388,7 @@ def _multiple(vector: tuple[Any, ...], names: dict[tuple[Any, ...], str]) -> Arg
     return None
 
 
-_SAID = ("width", "features", "heads")
+_SAID = ("width", "features", "heads", "size", "part")
 _SHORT = {
     "out_channels": "width", "out_features": "features", "kernel_size": "kernel", "num_heads": "heads",
     "shape": "size", "sizes": "part", "num_embeddings": "rows", "embedding_dim": "dim_",

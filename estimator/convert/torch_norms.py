@@ -74,6 +74,8 @@ def group_norm(t: Translation, call: Call) -> None:
     args: dict[str, Any] = {"num_groups": a["num_groups"]}
     if a.get("weight") is None:
         args["affine"] = False
+    elif a.get("bias") is None:
+        args["bias"] = False
     t.emit(call, "GroupNorm", args, [a["input"]], [a.get("weight"), a.get("bias")])
 
 

@@ -170,12 +170,16 @@ class RMSNorm(Layer):
 @register("GroupNorm", Example(((4, 8, 6, 6),), {"num_groups": 2}))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupNorm(Layer):
-    """``(N, C, *) -> (N, C, *)``, normalised over each sample's groups of channels."""
+    """``(N, C, *) -> (N, C, *)``, normalised over each sample's groups of channels.
+
+    ``bias`` false leaves the shift out, as some models do.
+    """
 
     num_groups: Positive
     num_channels: Positive | None = None
     eps: PositiveFloat = 1e-5
     affine: bool = True
+    bias: bool = True
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Normalise each group."""
@@ -189,7 +193,7 @@ class GroupNorm(Layer):
                 f"GroupNorm: {channels} channels do not divide into {self.num_groups} groups",
                 argument="num_groups",
             )
-        weights = affine_weights(tape, (channels,), weight=self.affine, bias=self.affine)
+        weights = affine_weights(tape, (channels,), weight=self.affine, bias=self.affine and self.bias)
         return group_norm(tape, x, weights, groups=self.num_groups, batch=x.shape[0])
 
 
