@@ -55,7 +55,7 @@ def read(line: str) -> tuple[list[str], list[float]]:
 def headings(output: str) -> list[str]:
     """Return the headings of the tables."""
     lines = output.splitlines()
-    return [line.strip() for line, below in pairwise(lines) if below.startswith("──")]
+    return [" ".join(line.split()) for line, below in pairwise(lines) if below.startswith("──")]
 
 
 def test_there_are_fifteen_questions() -> None:
