@@ -227,7 +227,12 @@ def _inputs(ask: Ask, purse: Purse) -> dict[str, object]:
     }
     return {
         "networks": [
-            {**job.request.inputs(), "network": job.described.network.name, "weight": job.weight}
+            {
+                **job.request.inputs(),
+                "network": job.described.network.name,
+                "network_file": job.request.network,
+                "weight": job.weight,
+            }
             for job in ask.jobs
         ],
         **{name: value for name, value in said.items() if value is not None},

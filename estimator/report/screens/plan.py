@@ -219,7 +219,7 @@ def _money(amount: float | None, result: PlanResult) -> str:
 
 def _next(result: PlanResult) -> str:
     best = _chosen(result)
-    network = result.inputs["networks"][0]["network"]
+    network = result.inputs["networks"][0]["network_file"]
     if best is None:
         return f"next: estimator memory {network}"
     if best.way == "rent":
