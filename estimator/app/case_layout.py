@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from estimator.predict.parallel import Parallelism
+from estimator.predict.layout import Parallelism
 
 if TYPE_CHECKING:
     from estimator.calibrate.case import Case

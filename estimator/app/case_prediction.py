@@ -15,7 +15,8 @@ from estimator.errors import EstimatorError
 from estimator.hardware.architecture import DeviceKind
 from estimator.precision import POLICIES
 from estimator.predict.collectives import ALL_REDUCE, exchange_s
-from estimator.predict.parallel import estimate_parallel_step
+from estimator.predict.parallel import parallel_time
+from estimator.predict.replica import repeated
 from estimator.predict.whole import table_time
 from estimator.workload.kernel import Phase
 
@@ -149,15 +150,16 @@ class CasePredictor:
         )
 
     def _parallel_time(self, case: Case, system: CaseSystem, layout: Layout, recipe: Recipe) -> TimeRange:
-        workload = self._works.workload(recipe, layout.micro_batch)
-        return estimate_parallel_step(
-            replace(workload, repeats=layout.accumulation(case.step_samples)),
+        work = self._works.work(recipe, layout.micro_batch)
+        return parallel_time(
+            work.replica,
+            layout.accumulation(case.step_samples),
             system.system,
             layout.parallel,
             software=case.software,
             policy=POLICIES.get(case.precision),
             calibration=self._calibration,
-        ).time
+        )
 
     def _table_time(
         self, case: Case, system: CaseSystem, table: KernelTable, exchanged_s: float
@@ -188,11 +190,7 @@ def _parts(found: Sequence[tuple[CaseSystem, Recipe] | str]) -> list[list[int]]:
 def _step_table(case: Case, table: KernelTable) -> KernelTable:
     """Return the kernels of a step: its phases only, passes of an accumulating step several times."""
     phases = table if case.phases == _ALL else table.only(case.phases)
-    passes = case.accumulation or 1
-    if passes == 1:
-        return phases
-    optimizer = phases.only([Phase.OPTIMIZER])
-    return replace(phases, runs=passes * (phases.runs - optimizer.runs) + optimizer.runs)
+    return repeated(phases, case.accumulation or 1)
 
 
 def _exchanged_s(case: Case, system: CaseSystem, work: Work) -> float:

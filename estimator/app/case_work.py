@@ -15,8 +15,9 @@ from estimator.networks.lowering import lower
 from estimator.networks.optimizers import OPTIMIZERS
 from estimator.networks.training import Checkpointing, Training
 from estimator.precision import POLICIES
-from estimator.predict.table import build_pair, build_table
-from estimator.software import FOREACH_SINCE
+from estimator.predict.replica import Replica
+from estimator.predict.table import build_pair
+from estimator.software import FOREACH_SINCE, Mode, OptimizerKernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,25 +76,39 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A recipe at one batch: kernels of a pass and an update, gradient bytes, FLOPs, input of a sample."""
+    """A recipe at one batch: its kernels, gradient bytes, FLOPs, input of a sample."""
 
-    table: KernelTable
+    replica: Replica
     gradient_bytes: int
     sample_flops: float
     forward_flops: float
     input_bytes: float
-    parameters: int
     family: str
+
+    @property
+    def table(self) -> KernelTable:
+        """Kernels of a pass and an update."""
+        return self.replica.table
+
+    @property
+    def parameters(self) -> int:
+        """All weights."""
+        return self.replica.parameters
 
 
 def recipe_of(case: Case, kind: DeviceKind) -> Recipe:
-    """Return the recipe of a case on a kind of device; the framework scales times, not kernels."""
+    """Return the recipe of a case on a kind of device; the framework scales times, not kernels.
+
+    Tuned training code (mode fused) brings an optimizer that updates all parameters in one pass.
+    """
+    optimizer = OptimizerKernels.FUSED if case.software.mode is Mode.FUSED else case.software.optimizer
+    era = kernel_era(case.software.era)
     return Recipe(
         network=case.network,
         kind=kind,
         precision=case.precision,
         optimizer="none" if case.inference else case.optimizer,
-        software=replace(case.software, framework="pytorch", era=kernel_era(case.software.era)),
+        software=replace(case.software, framework="pytorch", era=era, optimizer=optimizer),
         inference=case.inference,
         recompute=case.recompute == "full",
     )
@@ -105,7 +120,7 @@ def kernel_era(year: int) -> int:
 
 
 class Works:
-    """Keeps what was lowered: kernel tables by recipe and batch, and whole workloads where one is needed."""
+    """Keeps what was lowered, by recipe and batch."""
 
     def __init__(self, open_network: OpenNetwork, processes: int = 1, *, keep: bool = True) -> None:
         """Remember how networks open, how many processes may lower them, and whether to keep the results.
@@ -117,14 +132,12 @@ class Works:
         self._processes = processes
         self._works: dict[Recipe, dict[int, Work]] = {}
         self._refused: dict[Recipe, EstimatorError] = {}
-        self._workloads: dict[tuple[Recipe, int], Workload] = {}
 
     def prepare(self, wanted: Iterable[tuple[Recipe, int]]) -> None:
         """Lower all recipes at the batches that are wanted; what fails is raised where it is asked for."""
         pairs = list(wanted)
         if not self._keep and any(batch not in self._works.get(recipe, {}) for recipe, batch in pairs):
             self._works.clear()
-            self._workloads.clear()
         batches: dict[Recipe, set[int]] = {}
         for recipe, batch in pairs:
             if recipe not in self._refused and batch not in self._works.get(recipe, {}):
@@ -151,16 +164,6 @@ class Works:
             raise self._refused[recipe]
         return self._works[recipe][batch]
 
-    def workload(self, recipe: Recipe, batch: int) -> Workload:
-        """Return the layers of a recipe at one batch; raises EstimatorError when there are none."""
-        key = (recipe, batch)
-        if key not in self._workloads:
-            self._workloads[key] = lower(self._network(recipe), recipe.training(batch))
-        return self._workloads[key]
-
-    def _network(self, recipe: Recipe) -> Network:
-        return self._open(recipe.network.name, dict(recipe.network.params))
-
 
 def _attempt(task: _Task) -> dict[int, Work] | EstimatorError:
     """Lower one task; an error is its result, so that it crosses the border between processes."""
@@ -173,16 +176,20 @@ def _attempt(task: _Task) -> dict[int, Work] | EstimatorError:
 
 def _lowered(recipe: Recipe, batches: Sequence[int], network: Network) -> dict[int, Work]:
     """Lower at the smallest and the largest batch, and read the tables between them off these."""
+    item = POLICIES.get(recipe.precision).weights.itemsize
+
+    def work(workload: Workload, table: KernelTable | None = None) -> Work:
+        return _work(network, workload, Replica.of(workload, item, table))
+
     small = lower(network, recipe.training(batches[0]))
     if len(batches) == 1:
-        return {batches[0]: _work(network, small, build_table(small))}
+        return {batches[0]: work(small)}
     large = lower(network, recipe.training(batches[-1]))
     try:
         first, last = build_pair(small, large)
     except ValueError:  # the two launch different kernels: each batch is lowered by itself
-        whole = {batch: lower(network, recipe.training(batch)) for batch in batches}
-        return {batch: _work(network, each, build_table(each)) for batch, each in whole.items()}
-    ends = _work(network, small, first), _work(network, large, last)
+        return {batch: work(lower(network, recipe.training(batch))) for batch in batches}
+    ends = work(small, first), work(large, last)
     width = batches[-1] - batches[0]
     return {batch: _between(*ends, (batch - batches[0]) / width) for batch in batches}
 
@@ -192,19 +199,18 @@ def _between(small: Work, large: Work, share: float) -> Work:
     more = large.gradient_bytes - small.gradient_bytes
     return replace(
         small,
-        table=small.table.between(large.table, share),
+        replica=small.replica.between(large.replica, share),
         gradient_bytes=round(small.gradient_bytes + share * more),
     )
 
 
-def _work(network: Network, workload: Workload, table: KernelTable) -> Work:
+def _work(network: Network, workload: Workload, replica: Replica) -> Work:
     return Work(
-        table=table,
+        replica=replica,
         gradient_bytes=sum(each.bytes for each in workload.collectives),
         sample_flops=(workload.forward_flops + workload.backward_flops) / workload.batch,
         forward_flops=workload.forward_flops / workload.batch,
         input_bytes=workload.input_bytes / workload.batch,
-        parameters=workload.parameters,
         family=network.family or _family(network.name),
     )
 

@@ -28,7 +28,7 @@ from estimator.calibrate.row_span import (
     phases_of,
     span_of,
 )
-from estimator.predict.parallel import Parallelism
+from estimator.predict.layout import Parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

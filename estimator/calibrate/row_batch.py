@@ -11,7 +11,7 @@ from estimator.calibrate.row_aliases import UncoveredError
 if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
     from estimator.document import Value
-    from estimator.predict.parallel import Parallelism
+    from estimator.predict.layout import Parallelism
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

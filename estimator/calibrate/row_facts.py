@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import UncoveredError, typed
-from estimator.predict.parallel import Parallelism
+from estimator.predict.layout import Parallelism
 
 if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
@@ -34,13 +34,16 @@ _LAYOUT_KEYS = {
     "tensor": r"\bTP\s?=?\s?(\d+)|\btensor parallel size\s*=?\s*(\d+)|\btp(\d+)\b",
     "pipeline": r"\bPP\s?=?\s?(\d+)|\bpp(\d+)(?:_\d+)?\b",
     "context": r"\bCP\s?=?\s?(\d+)",
+    "experts": r"\bEP\s?=?\s?(\d+)",
     "virtual": r"\bVP\s?=?\s?(\d+)",
 }
 _MODEL_PARALLEL = re.compile(r"model-parallel size (\d+)")
 _INTERLEAVED = re.compile(r"NeMo")
 _SEQUENCE_PARALLEL = re.compile(r"NeMo|Megatron-Core|Megatron-Bridge|torchtitan")
-_FSDP = re.compile(r"\bFSDP2?(?!=0)\b|\bFSDP\d|FULL_SHARD|fully sharded|ZeRO-3", re.IGNORECASE)
-_ZERO1 = re.compile(r"ZeRO-[12]\b")
+_FSDP = re.compile(
+    r"\bFSDP2?(?!=0)\b|\bFSDP\d|FULL_SHARD|fully sharded|ZeRO-3|deepspeed_zero_3", re.IGNORECASE
+)
+_ZERO1 = re.compile(r"ZeRO-[12]\b|\bdeepspeed_zero_[12]\b")
 _NO_RECOMPUTE = re.compile(
     r"checkpointing=(?:False|off)|no activation checkpointing|checkpointing off|remat=none", re.IGNORECASE
 )
@@ -113,13 +116,13 @@ def parallelism_of(row: MeasuredRow, count: int) -> tuple[Parallelism, bool]:
         sizes["virtual"] = _interleaved(row, sizes["pipeline"])
     layout = Parallelism(
         tensor=sizes.get("tensor", 1), pipeline=sizes.get("pipeline", 1), context=sizes.get("context", 1),
-        virtual=sizes.get("virtual", 1),
+        experts=sizes.get("experts", 1), virtual=sizes.get("virtual", 1),
         sequence_parallel=sizes.get("tensor", 1) > 1 and bool(_SEQUENCE_PARALLEL.search(row.framework)),
     )  # fmt: skip
     if count % layout.model_devices:
         raise UncoveredError("parallel layout does not divide the devices")
     sharding = "fsdp" if _FSDP.search(notes) else "zero1" if _ZERO1.search(notes) else "none"
-    stated = bool(sizes) or sharding == "fsdp"
+    stated = bool(sizes) or sharding != "none"
     return replace(layout, data=count // layout.model_devices, sharding=sharding), stated
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from estimator.precision import DType
 from estimator.registry import Registry
 from estimator.software import FOREACH_SINCE, OptimizerKernels
 from estimator.workload.kernel import Kernel, Op, Phase
@@ -12,7 +13,7 @@ from estimator.workload.kernel import Kernel, Op, Phase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from estimator.precision import DType, PrecisionPolicy
+    from estimator.precision import PrecisionPolicy
     from estimator.software import Software
 
 # torch's multi-tensor kernels take so many tensors and blocks of so many elements a launch
@@ -92,10 +93,13 @@ def update_kernels(
     """Return the kernels of one optimizer step over parameter tensors of ``sizes`` elements.
 
     Before 2023 frameworks zeroed gradients instead of freeing them; loss scaling reads and writes every
-    gradient once more.
+    gradient once more. A fused optimizer finds all gradients in one buffer, into which the backward pass
+    has added them; it updates fp32 copies of half-precision weights, and writes the weights.
     """
     if not sizes:
         return ()
+    if software.optimizer is OptimizerKernels.FUSED and rule.fused:
+        return _fused(rule, sizes, policy)
     dtype = policy.weights
     single = software.optimizer is OptimizerKernels.SINGLE
     launches = len(sizes) if single else multi_tensor_launches(sizes)
@@ -107,14 +111,25 @@ def update_kernels(
         kernels.append(
             _update("unscale", 2, sizes, dtype=dtype, launches=multi_tensor_launches(sizes), reads=1)
         )
-    if software.optimizer is OptimizerKernels.FUSED and rule.fused:
-        reads = 2 + round(rule.states)
-        return (*kernels, _update(rule.name, rule.fused, sizes, dtype=dtype, launches=launches, reads=reads))
     kernels += [
         _update(f"{rule.name}_{i}", passes, sizes, dtype=dtype, launches=launches, reads=max(passes - 1, 1))
         for i, passes in enumerate(rule.steps)
     ]
     return tuple(kernels)
+
+
+def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -> tuple[Kernel, ...]:
+    launches = multi_tensor_launches(sizes)
+    reads = 2 + round(rule.states)
+    update = _update(rule.name, rule.fused, sizes, dtype=DType.FP32, launches=launches, reads=reads)
+    if policy.weights.itemsize >= DType.FP32.itemsize:
+        update = _update(rule.name, rule.fused, sizes, dtype=policy.weights, launches=launches, reads=reads)
+    else:
+        weights = sum(sizes) * policy.weights.itemsize
+        update = replace(update, bytes_written=update.bytes_written + weights)
+    scaled = policy.loss_scaling or policy.weights is DType.FP16
+    check = _update("unscale", 2, sizes, dtype=policy.weights, launches=launches, reads=1)
+    return (check, update) if scaled else (update,)
 
 
 def state_bytes(rule: OptimizerRule, parameters: int, policy: PrecisionPolicy) -> int:

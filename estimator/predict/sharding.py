@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _PER_HEAD = frozenset({Op.BMM, Op.ATTENTION, Op.SOFTMAX})
+_EXPERTS = f"{Op.GEMM.value}.grouped_"
 _INNER = 1.5  # an activation this much larger than the residual stream lies inside a block
 
 
@@ -47,7 +48,7 @@ class Stream:
         if not shapes:
             return None
         (shape, count), *_ = Counter(shapes).most_common(1)
-        return cls(elements=float(prod(shape)), joins=(count - 1.0) * workload.repeats)
+        return cls(elements=float(prod(shape)), joins=count - 1.0)
 
 
 def split_tensors(
@@ -92,6 +93,35 @@ def split_sequence(table: KernelTable, devices: int) -> KernelTable:
         m=np.where(products & ~wgrad, np.maximum(1.0, table.m / devices), table.m), n=table.n,
         k=np.where(products & wgrad, np.maximum(1.0, table.k / devices), table.k),
     )  # fmt: skip
+
+
+def split_experts(table: KernelTable, devices: int) -> KernelTable:
+    """Return the kernels one of ``devices`` runs that share the experts of a mixture.
+
+    Each holds a part of them, and gets the tokens that all devices send these: the products are as large,
+    but fewer and taller, and read and write fewer weights.
+    """
+    if devices <= 1:
+        return table
+    experts = expert_products(table)
+    wgrad = table.phase == PHASES.index(Phase.WGRAD)
+    kept = 1.0 / np.minimum(float(devices), np.maximum(table.batch, 1.0))
+    unread = np.where(experts & ~wgrad, table.weight_bytes * (1.0 - kept), 0.0)
+    return replace(
+        table,
+        batch=np.where(experts, table.batch * kept, table.batch),
+        m=np.where(experts & ~wgrad, table.m / kept, table.m),
+        k=np.where(experts & wgrad, table.k / kept, table.k),
+        bytes_read=table.bytes_read - unread,
+        bytes_written=np.where(experts & wgrad, table.bytes_written * kept, table.bytes_written),
+        weight_bytes=table.weight_bytes - unread,
+    )
+
+
+def expert_products(table: KernelTable) -> Flags:
+    """Tell the grouped products of a mixture's experts."""
+    kinds = [category.kind.startswith(_EXPERTS) for category in table.categories]
+    return np.array(kinds, dtype=bool)[table.category]
 
 
 def _scaled(

@@ -25,7 +25,7 @@ from estimator.catalog.lookup import load_device
 from estimator.catalog.yaml_reader import read_document
 from estimator.errors import InputError
 from estimator.networks.language.read import read_network
-from estimator.predict.parallel import Parallelism
+from estimator.predict.layout import Parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,8 @@ import pytest
 from estimator.errors import InputError
 from estimator.hardware.system import Interconnect, System
 from estimator.precision import POLICIES, DType
-from estimator.predict.parallel import Parallelism, estimate_parallel_step
+from estimator.predict.layout import Parallelism
+from estimator.predict.parallel import estimate_parallel_step
 from estimator.predict.sharding import Stream, split_sequence, split_tensors
 from estimator.predict.step import estimate_step
 from estimator.predict.table import build_table

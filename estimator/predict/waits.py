@@ -1,0 +1,114 @@
+"""What a device that shares a model waits for: sums within layers, hand-overs, the pipeline, gradients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from estimator.errors import InputError
+from estimator.predict.collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    REDUCE_SCATTER,
+    devices_per_node,
+    exchange_s,
+    ring_s,
+)
+
+if TYPE_CHECKING:
+    from estimator.hardware.efficiency import Calibration
+    from estimator.hardware.system import Interconnect, System
+    from estimator.precision import PrecisionPolicy
+    from estimator.predict.layout import Parallelism
+    from estimator.predict.replica import Replica
+
+
+def joins_s(
+    replica: Replica, passes: int, system: System, parallel: Parallelism, policy: PrecisionPolicy
+) -> float:
+    """Seconds a step spends on sums within blocks and on hand-overs between stages; nothing hides them."""
+    stream = replica.stream
+    if stream is None:
+        return 0.0
+    size = stream.elements * policy.activations.itemsize / parallel.context
+    joins = passes * stream.joins / parallel.pipeline
+    seconds = 0.0
+    if parallel.tensor > 1:
+        link = _link(system, parallel.tensor)
+        # as often in backward as in forward, once more under recomputation
+        rounds = 3.0 if replica.recomputes else 2.0
+        seconds += rounds * joins * ring_s(ALL_REDUCE, size, parallel.tensor, link)
+    if parallel.context > 1:
+        link = _link(system, parallel.tensor * parallel.context)
+        gathers = 1.5 * joins  # keys and values, a half of the norms, thrice
+        seconds += gathers * ring_s(ALL_GATHER, 2 * size * parallel.context, parallel.context, link)
+    if parallel.pipeline > 1:
+        link = _link(system, system.count)
+        one = link.alpha_s + size / link.bus_bytes_per_s
+        seconds += 2.0 * passes * parallel.virtual * one
+    if parallel.experts > 1:
+        sent = replica.sent_elements / parallel.context / parallel.tensor * policy.activations.itemsize
+        # there and back again, in forward and in backward
+        seconds += 4.0 * passes / parallel.pipeline * _all_to_all_s(sent, system, parallel.experts)
+    return seconds
+
+
+def _all_to_all_s(size_bytes: float, system: System, devices: int) -> float:
+    """Seconds in which each device sends all but its own part of ``size_bytes`` to the others."""
+    per_node = devices_per_node(system)
+    link = _link(system, devices)
+    away = (devices - 1) / devices if devices <= per_node else 1.0 - per_node / devices
+    rate = link.rate(devices) if devices <= per_node else link.bus_bytes_per_s / per_node
+    return link.alpha_s + away * size_bytes / rate
+
+
+def _link(system: System, devices: int) -> Interconnect:
+    """Return the link that so many neighbouring devices are joined by."""
+    link = system.within if devices <= devices_per_node(system) else system.between
+    if link is None:
+        raise InputError(f"nothing says what joins {devices} devices", hint="name a link")
+    return link
+
+
+def bubble_s(parallel: Parallelism, passes: int, head_s: float, busy_s: float) -> float:
+    """Seconds a device waits for the pipeline to fill, to drain, and for the stage with the logits."""
+    if parallel.pipeline <= 1:
+        return 0.0
+    uneven_s = head_s * (1.0 - 1.0 / parallel.pipeline)
+    stage_s = (busy_s + uneven_s) / passes
+    return uneven_s + (parallel.pipeline - 1) / parallel.virtual * stage_s
+
+
+def gradients_s(
+    replica: Replica,
+    passes: int,
+    system: System,
+    parallel: Parallelism,
+    *,
+    policy: PrecisionPolicy,
+    calibration: Calibration,
+    busy_s: float,
+) -> float:
+    """Seconds of exchanging gradients (and sharded weights) that the passes do not hide."""
+    if parallel.data <= 1:
+        return 0.0
+    per_node = devices_per_node(system)
+    inside = max(1, min(parallel.data, per_node // min(per_node, parallel.tensor * parallel.context)))
+    ranks = replace(system, count=parallel.data, nodes=ceil(parallel.data / inside))
+    if parallel.data % ranks.nodes:
+        ranks = replace(ranks, nodes=parallel.data)
+    half = policy.product.itemsize if policy.autocast else policy.weights.itemsize
+    own = replica.expert_parameters * (1.0 - 1.0 / parallel.experts)  # a device does not hold these
+    weights = max(0.0, replica.parameters - own) / parallel.pipeline / parallel.tensor * half
+    gradients = max(0.0, replica.gradients - own) / parallel.pipeline / parallel.tensor * half
+    if parallel.sharding == "fsdp":
+        total = passes * (
+            2.0 * exchange_s(ALL_GATHER, weights, ranks) + exchange_s(REDUCE_SCATTER, gradients, ranks)
+        )
+        return max(calibration.least_exposed * total, total - calibration.hidden_share * busy_s)
+    kinds = (ALL_REDUCE,) if parallel.sharding == "none" else (REDUCE_SCATTER, ALL_GATHER)
+    total = sum(exchange_s(kind, gradients, ranks) for kind in kinds)
+    return calibration.exposure * total + busy_s * calibration.straggler * float(np.log2(parallel.data))
