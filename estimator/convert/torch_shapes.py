@@ -248,7 +248,10 @@ def split(t: Translation, call: Call) -> None:
         return
     dim = a.get("dim", 0) % len(t.shape(x))
     if t.factors(x)[dim]:
-        raise UntranslatableError("a split of the batch")
+        if len(set(outputs)) > 1:
+            raise UntranslatableError("a split of the batch into unequal parts")
+        t.emit(call, "Chunk", {"chunks": len(outputs), "dim": dim}, [x])
+        return
     sizes = [shape[dim] for shape in outputs]
     if len(set(sizes)) == 1 and sum(sizes) == t.shape(x)[dim]:
         t.emit(call, "Chunk", {"chunks": len(sizes)} | ({"dim": dim} if dim != 1 else {}), [x])

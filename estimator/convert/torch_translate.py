@@ -282,18 +282,30 @@ class Translation:
         """
         outputs = [self.trace.values[i] for i in call.outputs]
         args: dict[str, Any] = {}
-        args["out_shape"] = list(_sample(outputs[0].shape, self.scaled.factors[outputs[0].index]))
+        factors = self.scaled.factors[outputs[0].index]
+        rows = self._rows(call) if inputs is None else 1  # that many first dimensions of the input a sample
+        shape = list(_sample(outputs[0].shape, factors))
+        if max(factors, default=0) > 1 and shape[0] % rows == 0:
+            shape = [shape[0] // rows, *shape[1:]] if shape[0] > rows else shape[1:]
+        args["out_shape"] = shape or [1]
         meter = measured(call, self.scaled)
         if inputs is None:
             inputs, args["params"] = self._custom_inputs(call)
-        args["flops"] = round(meter.flops / self.scaled.batch) if flops is None else flops
-        args["bytes"] = max(1, round(meter.bytes / self.scaled.batch))
+        samples = self.scaled.batch * rows
+        args["flops"] = round(meter.flops / samples) if flops is None else flops
+        args["bytes"] = max(1, round(meter.bytes / samples))
         source = self.step(call, "Custom", args, inputs)
-        if self.scaled.factors[outputs[0].index][:1] > (1,):
+        if factors[:1] > (rows,):
             source = self.step(call, "Flatten", {"start_dim": 0, "end_dim": 1}, [source])
         for index in call.outputs:
             self._sources[index] = source
         self.gaps.append(Gap(call.path, f"{call.function} ({reason})", 1, args["flops"], args["bytes"]))
+
+    def _rows(self, call: Call) -> int:
+        """Return the multiple of the batch that the first dimension of the call's first input is."""
+        refs = [r for r in _refs((call.args, call.kwargs)) if not self.value(r).constant]
+        first = next((r for r in refs if not self.value(r).parameter), None)
+        return max(1, self.factors(first)[0]) if first is not None and self.factors(first) else 1
 
     def _custom_inputs(self, call: Call) -> tuple[list[Source], int]:
         """Return the inputs of a Custom entry and the number of its own parameters."""

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from estimator.convert.torch_trace import Torch
 
 IMAGE = "image"
+QUICK = bool(
+    os.environ.get("ESTIMATOR_QUICK_CONVERSION")
+)  # only networks that take any image size as they are
 
 
 @cache
@@ -189,7 +192,7 @@ class _Sizes:
         odd = self.size + 37
         if self._at(odd) is not None and self._at(odd).entries == self.first.entries:  # type: ignore[union-attr]
             return self._with_parameter(self.first)  # nothing but the input changes
-        for sizes in self._choices():
+        for sizes in () if QUICK else self._choices():
             if self._at(2 * self.size) is None:
                 return None  # twice the size is a multiple of every window and patch
             others = [self._at(s) for s in sizes]
