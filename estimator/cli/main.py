@@ -11,6 +11,7 @@ from estimator.cli import (
     calibrate,
     cluster,
     compare,
+    convert,
     detect,
     devices,
     doctor,
@@ -49,6 +50,7 @@ app.command("memory")(memory.memory)
 app.command("measure")(measure.measure)
 app.command("explain")(explain.explain)
 app.command("calibrate")(calibrate.calibrate)
+app.command("convert")(convert.convert)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.add_typer(plot.app, name="plot")
