@@ -148,8 +148,12 @@ def _onnx(what: str, _: Sequence[str]) -> Conversion:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error}") from None
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}") from None
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read: {(error.strerror or '').lower()}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{str(path)!r} is not UTF-8 text") from None
 
 
 def _identifier(name: str) -> str:

@@ -35,7 +35,16 @@ def test_a_pytorch_module(estimator: Run, tmp_path: Path) -> None:
 
 def test_a_hugging_face_configuration(estimator: Run, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(
-        json.dumps({"model_type": "gpt2", "n_layer": 12, "n_head": 12, "n_embd": 768, "vocab_size": 50257})
+        json.dumps(
+            {
+                "model_type": "gpt2",
+                "n_layer": 12,
+                "n_head": 12,
+                "n_embd": 768,
+                "vocab_size": 50257,
+                "n_positions": 1024,
+            }
+        )
     )
     ran = estimator("convert", "hf:config.json")
     assert ran.code == 0, ran.err
