@@ -154,12 +154,16 @@ class Tape:
         """Return the same memory under another shape."""
         return Tensor(shape, tensor.dtype, tensor.requires_grad, tensor.storage, strides)
 
+    def is_weight(self, tensor: Tensor) -> bool:
+        """Tell whether a value is a parameter (or a view of one)."""
+        return tensor.storage in self._weight_storages
+
     def save(self, tensor: Tensor) -> None:
         """Keep a tensor for the backward pass; keeping it twice costs once. Weights are kept anyway.
 
         A view keeps all the memory it is a view of.
         """
-        if self.training and tensor.storage not in self._weight_storages:
+        if self.training and not self.is_weight(tensor):
             held = max(self.saved.get(tensor.storage, 0), tensor.bytes)
             self.saved[tensor.storage] = self._sizes.get(tensor.storage, held)
 

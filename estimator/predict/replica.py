@@ -79,10 +79,28 @@ class Replica:
         return float((table.runs * table.batch * table.n * table.k)[forward].sum())
 
     @property
+    def expert_layers(self) -> float:
+        """Layers that are mixtures of experts."""
+        return float(self.table.runs[self._gathers].sum())
+
+    @property
     def sent_elements(self) -> float:
         """Elements of tokens that go to experts in a forward pass, each as often as it has experts."""
+        return float((self.table.runs * self.table.elements)[self._gathers].sum())
+
+    @property
+    def experts_a_token(self) -> float:
+        """Experts that each token goes to; 0 without a mixture."""
+        if self.stream is None or not self.expert_layers:
+            return 0.0
+        return self.sent_elements / self.expert_layers / self.stream.elements
+
+    @property
+    def _gathers(self) -> NDArray[np.bool_]:
         kinds = np.array([category.kind == _GATHERED for category in self.table.categories], dtype=bool)
-        return float((self.table.runs * self.table.elements)[kinds[self.table.category]].sum())
+        forward = self.table.phase == PHASES.index(Phase.FORWARD)
+        gathers: NDArray[np.bool_] = kinds[self.table.category] & forward
+        return gathers
 
     def head_s(self, table: KernelTable, per_kernel: NDArray[np.float64]) -> float:
         """Return the seconds of what follows the last block in all passes of a table."""

@@ -50,19 +50,31 @@ def joins_s(
         one = link.alpha_s + size / link.bus_bytes_per_s
         seconds += 2.0 * passes * parallel.virtual * one
     if parallel.experts > 1:
-        sent = replica.sent_elements / parallel.context / parallel.tensor * policy.activations.itemsize
-        # there and back again, in forward and in backward
-        seconds += 4.0 * passes / parallel.pipeline * _all_to_all_s(sent, system, parallel.experts)
+        one = _dispatch_s(replica, system, parallel, policy)
+        seconds += 4.0 * passes / parallel.pipeline * one  # there and back again, in forward and in backward
     return seconds
 
 
-def _all_to_all_s(size_bytes: float, system: System, devices: int) -> float:
-    """Seconds in which each device sends all but its own part of ``size_bytes`` to the others."""
-    per_node = devices_per_node(system)
-    link = _link(system, devices)
-    away = (devices - 1) / devices if devices <= per_node else 1.0 - per_node / devices
-    rate = link.rate(devices) if devices <= per_node else link.bus_bytes_per_s / per_node
-    return link.alpha_s + away * size_bytes / rate
+def _dispatch_s(replica: Replica, system: System, parallel: Parallelism, policy: PrecisionPolicy) -> float:
+    """Seconds in which the tokens of a micro-batch reach the experts of all layers.
+
+    Each token is sent to another node once at most, and handed on there (hierarchical dispatch: DeepEP, Zhao
+    et al. 2025); within a node each of its experts on another device costs a copy.
+    """
+    share = parallel.context * parallel.tensor
+    sent = replica.sent_elements / share * policy.activations.itemsize
+    per_node = min(devices_per_node(system), parallel.experts)
+    nodes = parallel.experts // per_node
+    inside = _link(system, per_node)
+    seconds = replica.expert_layers * inside.alpha_s
+    seconds += sent * (per_node - 1) / per_node / inside.rate(per_node)
+    if nodes > 1:
+        outside = _link(system, parallel.experts)
+        choices = max(1.0, replica.experts_a_token)
+        copies = (nodes - 1) * (1.0 - (1.0 - 1.0 / nodes) ** choices)
+        rate = outside.bus_bytes_per_s / devices_per_node(system)
+        seconds += replica.expert_layers * outside.alpha_s + sent / choices * copies / rate
+    return seconds
 
 
 def _link(system: System, devices: int) -> Interconnect:

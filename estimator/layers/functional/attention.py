@@ -91,10 +91,7 @@ def check(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 def _flash(tape: Tape, q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
     """Run one fused kernel each way; dropout is drawn inside. Kept: q, k, v, the output, row statistics."""
-    _, out_dtype, (q, k, v) = product_inputs(tape, q, k, v)
-    compute = tape.policy.product
-    if compute is DType.FP8:  # fp8 is for products with weights
-        compute = out_dtype
+    compute, out_dtype, (q, k, v) = product_inputs(tape, q, k, v)
     batch, heads, queries, depth = q.shape
     keys, value_dim = k.shape[2], v.shape[3]
     grad = q.requires_grad or k.requires_grad or v.requires_grad

@@ -35,9 +35,39 @@ def product_inputs(tape: Tape, *tensors: Tensor) -> tuple[DType, DType, tuple[Te
     TF32 where the policy says so.
     """
     policy = tape.policy
+    if policy.product is DType.FP8:
+        return _fp8_inputs(tape, tensors)
     stored = storage_format(policy.product)
     operands = tuple(cast(tape, t, stored) for t in tensors)
     return policy.product, policy.activations, operands
+
+
+def _fp8_inputs(tape: Tape, tensors: tuple[Tensor, ...]) -> tuple[DType, DType, tuple[Tensor, ...]]:
+    """Quantise the operands of a product with a weight; products of activations stay in their format.
+
+    As Transformer Engine does, weights are quantised once an update, whatever the number of passes.
+    """
+    out = tape.policy.activations
+    if not any(tape.is_weight(tensor) for tensor in tensors):
+        return out, out, tuple(cast(tape, tensor, out) for tensor in tensors)
+    operands = tuple(
+        _quantised(tape, tensor) if tape.is_weight(tensor) else cast(tape, tensor, DType.FP8)
+        for tensor in tensors
+    )
+    return DType.FP8, out, operands
+
+
+def _quantised(tape: Tape, weight: Tensor) -> Tensor:
+    """Return the FP8 copy of a weight; inference made it before it began."""
+    copy = tape.new(weight.shape, DType.FP8, requires_grad=weight.requires_grad)
+    if tape.training:
+        tape.emit(
+            traffic(
+                "quantize_weight", Op.ELEMENTWISE, Phase.OPTIMIZER, compute=DType.FP8, read=weight.bytes,
+                written=copy.bytes, elements=weight.numel, flops_per_element=0,
+            )
+        )  # fmt: skip
+    return copy
 
 
 def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
