@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from estimator.errors import InputError
 
 if TYPE_CHECKING:
     from estimator.hardware.system import Interconnect, System
 
 ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER = "all_reduce", "reduce_scatter", "all_gather"
+_BACKWARD_SHARE = 2 / 3  # of a step: the only part that an exchange of gradients can overlap
 _TRIPS = {ALL_REDUCE: 2.0, REDUCE_SCATTER: 1.0, ALL_GATHER: 1.0}
 
 
@@ -80,6 +83,8 @@ def data_parallel_s(
 
     ``T1 (1 + straggler log2 n) + exposure x C``: replicas wait for the slowest, and a constant share of
     the exchange stays visible (a better fit of public scaling tables than hiding all that backward can).
+    What takes longer than the backward pass cannot hide behind it, so at least ``C - 2/3 T1`` is seen.
     """
     waiting = step_s * straggler * math.log2(devices) if devices > 1 else 0.0
-    return step_s, waiting + exposure * communication_s
+    seen = np.maximum(exposure * communication_s, communication_s - _BACKWARD_SHARE * step_s)
+    return step_s, waiting + (seen if seen.ndim else float(seen))

@@ -6,13 +6,12 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from estimator.errors import InputError
 from estimator.predict.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
     REDUCE_SCATTER,
+    data_parallel_s,
     devices_per_node,
     exchange_s,
     ring_s,
@@ -123,4 +122,7 @@ def gradients_s(
         return max(calibration.least_exposed * total, total - calibration.hidden_share * busy_s)
     kinds = (ALL_REDUCE,) if parallel.sharding == "none" else (REDUCE_SCATTER, ALL_GATHER)
     total = sum(exchange_s(kind, gradients, ranks) for kind in kinds)
-    return calibration.exposure * total + busy_s * calibration.straggler * float(np.log2(parallel.data))
+    _, seen = data_parallel_s(
+        busy_s, total, parallel.data, exposure=calibration.exposure, straggler=calibration.straggler
+    )
+    return seen

@@ -54,3 +54,8 @@ def test_exposure() -> None:
     assert data_parallel_s(1.0, 0.2, 1, exposure=0.5, straggler=0.01) == (1.0, 0.1)
     _, exposed = data_parallel_s(1.0, 0.2, 8, exposure=0.5, straggler=0.01)
     assert exposed == pytest.approx(0.13)
+
+
+def test_what_takes_longer_than_the_backward_pass_is_seen() -> None:
+    _, exposed = data_parallel_s(0.3, 1.0, 2, exposure=0.5, straggler=0.0)
+    assert exposed == pytest.approx(1.0 - 0.2)
