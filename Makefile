@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy clean
+.PHONY: calibration cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -29,6 +29,9 @@ catalogue: $(VENV)/run.stamp  ## make the snapshot of the device profiles again
 
 counts: $(VENV)/run.stamp  ## count the networks of the zoo again, for their list
 	$(BIN)/python tools/network_counts.py
+
+calibration: $(VENV)/run.stamp  ## fit profiles/calibration again from the shipped measurements
+	$(BIN)/estimator calibrate --from profiles/measured --out profiles/calibration
 
 accuracy: $(VENV)/run.stamp  ## docs/accuracy.md from the shipped measurements, each board with its rows unseen
 	$(BIN)/python tools/accuracy.py docs

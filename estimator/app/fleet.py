@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _CELLS = 400_000  # kernels x batches x devices worked on at once: keeps the arrays in the caches
 _SCALED = (
     "flops", "elementwise_flops", "bytes_read", "bytes_written", "weight_bytes", "elements", "batch",
-    "m", "n", "k",
+    "m", "n", "k", "samples", "lowered",
 )  # fmt: skip
 _SAME = ("category", "phase", "launches", "serial_steps", "groups", "winograd")
 
@@ -90,7 +90,7 @@ class Roster:
             cells = (len(shares[rows]), len(table.runs), -1)
             kernels, busy = times.total_s.reshape(cells), times.busy_s.reshape(cells)
             device_s = np.einsum("k,bkd->bd", table.runs, kernels)
-            whole_s = self._with_host(device_s, table)
+            whole_s = self._with_host(device_s, span, shares[rows])
             step_s[rows, columns] = whole_s
             forward_s[rows, columns] = (
                 np.einsum("k,bkd->bd", forward, kernels) + (whole_s - device_s) * launches
@@ -115,10 +115,13 @@ class Roster:
             self._fleets[key] = Fleet(members, self._software, self._calibration)
         return gpu_times(table, self._fleets[key])
 
-    def _with_host(self, device_s: Floats, table: KernelTable) -> Floats:
+    def _with_host(self, device_s: Floats, span: Span, shares: Floats) -> Floats:
+        """Let the host issue the kernels and copy the input, which grows with the batch."""
         if self.devices[0].kind is DeviceKind.CPU:
             return device_s
-        host_s = Sweep(self.devices, self._software, self._calibration).host_s(table)
+        sweep = Sweep(self.devices, self._software, self._calibration)
+        low_s, high_s = sweep.host_s(span.small), sweep.host_s(span.large)
+        host_s = low_s + shares[:, None] * (high_s - low_s)
         return np.asarray(with_host(device_s, host_s))
 
 

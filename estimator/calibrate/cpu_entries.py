@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Scale
 from estimator.predict.cpu import bus_bytes_per_s, cpu_cores, cpu_peak, cpu_regime_key, large_pages
-from estimator.predict.factors import software_factors
+from estimator.predict.factors import call_seconds, software_factors
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,8 +48,8 @@ class CpuEntries:
         self.entries = entries
         self.scaled = scaled
 
-    def add(self, number: int, observation: Observation) -> tuple[float, int]:
-        """Add one observation; a CPU has no host, so return no launches and no index."""
+    def add(self, number: int, observation: Observation) -> Host:
+        """Add one observation; a CPU has no host."""
         table, device = observation.table, observation.device
         keys = [cpu_regime_key(self.start, c, observation.software) for c in table.categories]
         regimes = [self.start.cpu.regimes[key] for key in keys]
@@ -84,10 +85,10 @@ class CpuEntries:
             add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
                 compute=index(name, _SECONDS)[:, None])  # fmt: skip
         self._system(number, observation, factors)
-        return 0.0, NONE
+        return Host()
 
     def _system(self, number: int, observation: Observation, factors: SoftwareFactors) -> None:
-        """Add page faults, and work that one core does alone."""
+        """Add page faults, the call of the optimizer, and work that one core does alone."""
         table = observation.table
         index = self.parameters.add(
             Key("cpu", "", "fault_s"), self.start.cpu.fault_s, hold=_HELD, low=0.3e-6, high=6e-6
@@ -95,6 +96,8 @@ class CpuEntries:
         pages = large_pages(table, self.start, factors) / np.sqrt(cpu_cores(observation.device))
         same = np.full((len(pages), 1), index, dtype=np.intp)
         self.entries.add(number, table.runs, compute_s=pages, compute=same)
+        call_s = call_seconds(table, factors, "optimizer")
+        self.entries.add(number, np.ones(1), compute_s=np.full(1, call_s))
         work = np.where(_is_serial(table), table.flops + table.elementwise_flops, 0.0)
         rate = observation.device.clock_hz * self.start.cpu.scalar_flop_per_cycle
         self.entries.add(number, table.runs, compute_s=work / rate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,23 +71,44 @@ class Entries:
         return start
 
 
+class Host(NamedTuple):
+    """What the host does in an observation: launches, the coefficient of each, seconds beside them."""
+
+    launches: float = 0.0
+    index: int = NONE
+    waiting_s: float = 0.0
+
+
 class Design:
     """The flat problem: evaluates ln(step time) of each observation and its derivatives."""
 
     def __init__(
-        self, entries: Entries, observations: int, parameters: int, *, launches: Floats, host: Ints
+        self,
+        entries: Entries,
+        observations: int,
+        parameters: int,
+        *,
+        launches: Floats,
+        host: Ints,
+        waiting: Floats,
     ) -> None:
-        """Stack the entries; ``launches`` and the index ``host`` (-1: no host) are by observation."""
+        """Stack the entries.
+
+        By observation: the ``launches``, the index of the ``host``'s coefficient (-1: no host), and what
+        the host needs beside them in seconds (``waiting``).
+        """
         self.observations = observations
         self.parameters = parameters
         self.launches = launches
         self.host = host
+        self.waiting = waiting
         self._observation = np.concatenate(entries.observation)
         self._runs = np.concatenate(entries.runs)
         self._compute_s = np.concatenate(entries.compute_s)
         self._memory_s = np.concatenate(entries.memory_s)
         self._inverse_k = np.concatenate(entries.inverse_k)
-        self._order = np.concatenate(entries.order)
+        order = np.concatenate(entries.order)
+        self._first, self._second = order == 1, order == 2  # noqa: PLR2004  (orders are 1, 2 and 4)
         self._depth = np.concatenate(entries.depth)
         self._compute = _pad(entries.compute)
         self._memory = _pad(entries.memory)
@@ -109,13 +130,10 @@ class Design:
         compute_s = base_c * (1.0 + depth)
         memory_s = self._memory_s * np.exp(-padded[self._memory].sum(axis=1) - both)
         larger = np.maximum(np.maximum(compute_s, memory_s), 1e-30)
-        p = self._order
-        c_power, m_power = (compute_s / larger) ** p, (memory_s / larger) ** p
-        total = c_power + m_power
-        seconds = larger * total ** (1.0 / p)
+        smaller, total = self._powers(np.minimum(compute_s, memory_s) / larger)
+        seconds = larger * self._root(total)
         runs = self._chosen_runs(seconds)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share_c = np.where(total > 0, c_power / total, 0.0)  # d ln t / d ln tc
+        share_c = np.where(compute_s >= memory_s, 1.0, smaller) / total  # d ln t / d ln tc
         busy = runs * seconds
         device_s = np.bincount(self._observation, weights=busy, minlength=self.observations).astype(
             np.float64
@@ -124,6 +142,16 @@ class Design:
         slopes = [busy * share_c] * self._compute.shape[1] + [busy * (1.0 - share_c)] * self._memory.shape[1]
         jacobian = self._sum_slopes([*slopes, *([busy] * self._both.shape[1]), by_depth])
         return self._with_host(padded, device_s, jacobian)
+
+    def _powers(self, ratio: Floats) -> tuple[Floats, Floats]:
+        """Return the shorter part's power of each entry's order, and 1 plus it, without the slow power."""
+        square = ratio * ratio
+        power = np.where(self._first, ratio, np.where(self._second, square, square * square))
+        return power, 1.0 + power
+
+    def _root(self, total: Floats) -> Floats:
+        root = np.sqrt(total)
+        return np.where(self._first, total, np.where(self._second, root, np.sqrt(root)))
 
     def _chosen_runs(self, seconds: Floats) -> Floats:
         runs = self._runs.copy()
@@ -142,14 +170,16 @@ class Design:
         return -summed.reshape(shape).astype(np.float64)
 
     def _with_host(self, padded: Floats, device_s: Floats, jacobian: Floats) -> tuple[Floats, Floats]:
-        host_s = np.where(self.host == NONE, 0.0, np.exp(-padded[self.host])) * self.launches
+        issued_s = np.where(self.host == NONE, 0.0, np.exp(-padded[self.host])) * self.launches
+        host_s = issued_s + self.waiting
         log_device = np.log(np.maximum(device_s, 1e-12))
         ratio = (host_s / np.maximum(device_s, 1e-12)) ** 4
         result = log_device + 0.25 * np.log1p(ratio)
         share = 1.0 / (1.0 + ratio)  # d ln T / d ln device
         jacobian *= (share / np.maximum(device_s, 1e-12))[:, None]
         rows = np.flatnonzero(self.host != NONE)
-        jacobian[rows, self.host[rows]] -= (1.0 - share)[rows]
+        of_host = issued_s / np.maximum(host_s, 1e-12)
+        jacobian[rows, self.host[rows]] -= ((1.0 - share) * of_host)[rows]
         return result, jacobian
 
 

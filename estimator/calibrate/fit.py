@@ -34,10 +34,14 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A calibration and what it leaves unexplained: ln(measured / predicted) of each observation."""
+    """A calibration and what it leaves unexplained: ln(measured / predicted) of each observation.
+
+    ``logs`` are the fitted logarithms of speeds.
+    """
 
     calibration: Calibration
     residuals: Floats
+    logs: Floats
 
 
 class Problem:
@@ -60,15 +64,17 @@ class Problem:
             entries,
             len(observations),
             len(self.parameters.keys),
-            launches=np.array([launches for launches, _ in hosts]),
-            host=np.array([host for _, host in hosts], dtype=np.intp),
+            launches=np.array([each.launches for each in hosts]),
+            host=np.array([each.index for each in hosts], dtype=np.intp),
+            waiting=np.array([each.waiting_s for each in hosts]),
         )
         self._measured = np.log([o.seconds for o in observations])
 
-    def fit(self, use: NDArray[np.bool_] | None = None) -> Fit:
+    def fit(self, use: NDArray[np.bool_] | None = None, begin: Fit | None = None) -> Fit:
         """Fit the observations that ``use`` marks (default all); residuals are of all of them.
 
-        A device, architecture or release without a row in use keeps what ``start`` says of it.
+        ``begin`` is a fit to search from, which is quicker than from the start. A device, architecture or
+        release without a row in use keeps what ``start`` says of it.
         """
         used = np.ones(len(self.observations), dtype=bool) if use is None else use
         seen = [o for o, one in zip(self.observations, used, strict=True) if one]
@@ -77,7 +83,8 @@ class Problem:
             [(o.source, o.device.id) for o in seen],
             [(o.source, o.device.id, o.network, o.precision, o.software) for o in seen],
         )
-        logs = solve(self.design, self.parameters, self._measured, weights)
+        from_logs = begin.logs if begin else None
+        logs = solve(self.design, self.parameters, self._measured, weights, from_logs)
         predicted, _ = self.design.log_seconds(logs)
         errors = self._measured - predicted
         for kind in DeviceKind:  # the two share no coefficient, so neither takes weight from the other
@@ -87,7 +94,7 @@ class Problem:
         logs = solve(self.design, self.parameters, self._measured, weights, logs)
         predicted, _ = self.design.log_seconds(logs)
         calibration = _apply(self.start, self.parameters, logs, seen)
-        return Fit(calibration=calibration, residuals=self._measured - predicted)
+        return Fit(calibration=calibration, residuals=self._measured - predicted, logs=logs)
 
 
 def fit(observations: Sequence[Observation], start: Calibration) -> Fit:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
+from estimator.predict.factors import library_factors, software_factors, waiting_seconds
 from estimator.predict.fleet import Fleet, path_of, regime_key
-from estimator.predict.gpu import Picker, traffic_s, work_flops
+from estimator.predict.gpu import Picker, launches, traffic_s, work_flops
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from numpy.typing import NDArray
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from estimator.calibrate.parameters import Parameters
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
-    from estimator.predict.table import Category
 
     Ints = NDArray[np.intp]
 
@@ -61,8 +62,8 @@ class GpuEntries:
         self.entries = entries
         self.scaled = scaled
 
-    def add(self, number: int, observation: Observation) -> tuple[float, int]:
-        """Add one observation; return its launches and the index of its host's coefficient."""
+    def add(self, number: int, observation: Observation) -> Host:
+        """Add one observation; return what its host does."""
         table, device, software = observation.table, observation.device, observation.software
         fleet = Fleet((device,), software, self.neutral)
         pick = Picker([fleet.column(category) for category in table.categories], table.category)
@@ -73,7 +74,8 @@ class GpuEntries:
             inverse_k = np.where(table.k > 0, 1.0 / table.k, 0.0)
         columns = [self._category(observation, i) for i in range(len(table.categories))]
         scales = self._scales(device)
-        release = self.start.software.index(fleet_factors(self.start, observation))
+        factors = software_factors(self.start, software)
+        release = self.start.software.index(factors)
         serial = np.array([c.kind.startswith("serial") for c in table.categories])[table.category]
         compute_s = np.where(serial, 0.0, compute_s)
         alone_s = (table.flops + table.elementwise_flops) / self.start.gpu.scalar_flop_per_s
@@ -82,7 +84,7 @@ class GpuEntries:
         def by_kernel(field: int) -> Ints:
             return np.array([column[field] for column in columns], dtype=np.intp)[table.category]
 
-        both = self._release(release, device.vendor.lower(), table.categories)[table.category]
+        both = self._releases(observation)[table.category]
         on_matrix = pick("matrix")[:, 0] > 0
         memory_s = np.where(serial, 0.0, traffic_s(table, fleet, pick("memory"))[:, 0])
         first = self.entries.add(
@@ -99,13 +101,14 @@ class GpuEntries:
                 inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, scales.vector),
                 memory=_join(m, scales.memory), depth=d, both=both[fast], rival=first + fast,
             )  # fmt: skip
-        self._launches(number, table.total(table.launches), device)
+        issued = table.total(launches(table, factors))
+        self._launches(number, issued, device)
         self._steps(number, observation)
         host = self.parameters.add(
             Key("software", str(release), "host_s"), self.start.software[release].host_s,
             hold=_HELD, low=1e-6, high=60e-6,
         )  # fmt: skip
-        return table.total(table.launches), host
+        return Host(table.total(table.launches), host, waiting_seconds(table, factors))
 
     def _category(self, observation: Observation, index: int) -> tuple[int, int, int]:
         category = observation.table.categories[index]
@@ -139,19 +142,22 @@ class GpuEntries:
                 into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
         return found
 
-    def _release(self, number: int, vendor: str, categories: Sequence[Category]) -> Ints:
+    def _releases(self, observation: Observation) -> Ints:
         """Return ``(categories, 3)`` indices of what software does to each class of kernels.
 
         That is the framework's release: to all kernels, and to this class; and the vendor's library.
         """
-        release = self.start.software[number]
+        device, software = observation.device, observation.software
+        vendor = device.vendor.lower()
         library = self.start.vendors.get(vendor, Scale())
-        whole = self.parameters.add(
-            Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
-        )
         rows = []
-        for category in categories:
+        for category in observation.table.categories:
             stem = category.kind.partition(".")[0]
+            release = library_factors(self.start, software, device, stem)
+            number = self.start.software.index(release)
+            whole = self.parameters.add(
+                Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
+            )
             factor, speed = release.kinds.get(stem), library.kinds.get(stem)
             key = Key("kinds", f"{number}/{stem}", "time")
             one = NONE if factor is None else self.parameters.add(key, factor, hold=_HELD, **_FACTOR)
@@ -185,13 +191,6 @@ class GpuEntries:
             index = self.parameters.add(Key("gpu", key, "step_s"), step_s, hold=_HELD, low=1e-6, high=1e-4)
             steps = float((table.runs * table.serial_steps)[table.category == i].sum())
             self.entries.add(number, np.array([steps]), compute_s=np.ones(1), compute=np.array([[index]]))
-
-
-def fleet_factors(calibration: Calibration, observation: Observation) -> object:
-    """Return the entry of the software table that holds for an observation."""
-    from estimator.predict.factors import software_factors
-
-    return software_factors(calibration, observation.software)
 
 
 def _neutral(calibration: Calibration) -> Calibration:

@@ -17,7 +17,7 @@ from estimator.provenance import Basis, Provenance
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from estimator.calibrate.fit import Problem
+    from estimator.calibrate.fit import Fit, Problem
     from estimator.calibrate.observation import Observation
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.interval import Tier
@@ -57,8 +57,11 @@ def folds(groups: Sequence[str], count: int = _FOLDS) -> list[frozenset[str]]:
     return [frozenset(fold) for fold in dealt]
 
 
-def cross_validate(problem: Problem, by: str) -> list[Residual]:
-    """Return the residual of every observation, predicted without the observations of its group."""
+def cross_validate(problem: Problem, by: str, begin: Fit | None = None) -> list[Residual]:
+    """Return the residual of every observation, predicted without the observations of its group.
+
+    ``begin`` is where each fit searches from: what a group alone decides returns to its start without it.
+    """
     observations = problem.observations
     names = [GROUPS[by](observation) for observation in observations]
     unusual = [_is_unusual(observation, problem.start) for observation in observations]
@@ -67,7 +70,7 @@ def cross_validate(problem: Problem, by: str) -> list[Residual]:
         held = np.array([name in fold for name in names])
         if held.all():
             continue
-        fitted = problem.fit(~held)
+        fitted = problem.fit(~held, begin)
         found += [
             Residual(
                 kind=observations[i].device.kind.value,

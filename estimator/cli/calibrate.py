@@ -1,9 +1,11 @@
-"""``estimator calibrate --here``: measure this machine once, so that predictions for it rest on it."""
+"""``estimator calibrate``: measure this machine once (--here), or fit measurement tables (--from)."""
 
 from __future__ import annotations
 
+import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,11 +16,20 @@ from estimator.cli.measuring import CpuTime, Device, Threads
 
 Here = Annotated[bool, typer.Option("--here", help="measure this machine, about half a minute")]
 For = Annotated[str, typer.Option("--for", envvar="ESTIMATOR_FOR", help="how long to measure, e.g. 30s")]
+From = Annotated[
+    list[Path] | None,
+    typer.Option("--from", help="a measurement table, or a folder of them; repeatable; takes some minutes"),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="folder that the calibration of --from is written to")
+]
 
 
 @guarded
 def calibrate(
     here: Here = False,
+    from_: From = None,
+    out: Out = None,
     device: Device = "cpu",
     for_: For = "30s",
     threads: Threads = None,
@@ -29,6 +40,8 @@ def calibrate(
     """Measure small networks on this machine and keep what they say for later predictions.
 
     estimator calibrate --here
+
+    estimator calibrate --from profiles/measured --out build/calibration
     """
     from estimator.app.here import calibration_text, here_file
     from estimator.app.here_calibration import at_measured_clock, calibrated_here, measure_rows
@@ -42,6 +55,9 @@ def calibrate(
     from estimator.report.screens.calibration import calibration_screen
     from estimator.units import parse_seconds
 
+    if from_:
+        _from_tables(from_, out)
+        return
     if not here:
         raise InputError("what is to be calibrated?", hint="estimator calibrate --here measures this machine")
     start, budget_s = time.perf_counter(), parse_seconds(for_)
@@ -66,6 +82,22 @@ def calibrate(
     path.parent.mkdir(parents=True, exist_ok=True)
     save(path, calibration_text(made))
     emit(result, lambda: calibration_screen(result), format_name=format_name, output=output)
+
+
+def _from_tables(tables: list[Path], out: Path | None) -> None:
+    """Fit the tables, and write each file of the calibration and what each device's figures rest on."""
+    from estimator.app.calibration_files import BASES, bases_csv, recalibrate_from
+    from estimator.cli.output import save, write
+    from estimator.errors import InputError
+
+    if out is None:
+        raise InputError("where is the calibration to go?", hint="name a folder with --out")
+    made = recalibrate_from(tables)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in {**made.texts, BASES: bases_csv(made.bases)}.items():
+        save(out / name, text)
+    write(sys.stdout, f"{made.rows:,} rows of {len(made.bases)} devices fitted; written to {out}\n")
+    write(sys.stdout, f"what each device's figures rest on: {out / BASES}\n")
 
 
 def _quiet(_text: str) -> None:

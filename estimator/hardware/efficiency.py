@@ -119,8 +119,12 @@ class SoftwareFactors:
     """What a framework (and release) does to the time of kernels, by class; 1 is current PyTorch.
 
     ``until`` is the last year (of release) it holds for. ``host_s`` is what the host needs to issue one
-    kernel; ``winograd`` whether fp32 3x3 convolutions may use it; ``pools_memory`` whether outputs are
-    mapped afresh; ``kinds`` time factors by class of kernel, ``time`` by all; ``cpu`` the same for CPUs.
+    kernel; ``call_s`` what it needs beside for each call of a step (forward, backward, optimizer): Python's
+    bookkeeping, the hand-over to the thread that runs the backward pass, copies and waits that end a step.
+    ``winograd`` tells whether fp32 3x3 convolutions may use it; ``lowered`` whether convolutions copy the
+    windows of one sample after the other to a matrix (im2col) and multiply each; ``pools_memory`` whether
+    outputs are mapped afresh; ``kinds`` time factors by class of kernel, ``time`` by all; ``cpu`` the same
+    for CPUs.
     """
 
     framework: str
@@ -130,7 +134,9 @@ class SoftwareFactors:
     kinds: Mapping[str, float] = field(default_factory=dict)
     cpu_kinds: Mapping[str, float] = field(default_factory=dict)
     host_s: float = 8e-6
+    call_s: Mapping[str, float] = field(default_factory=dict)
     winograd: bool = True
+    lowered: bool = False
     pools_memory: bool = False
     rows: int = 0
     provenance: Provenance | None = None

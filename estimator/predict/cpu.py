@@ -8,9 +8,10 @@ import numpy as np
 
 from estimator.errors import InputError
 from estimator.precision import DType
-from estimator.predict.factors import software_factors
+from estimator.predict.factors import call_seconds, software_factors
 from estimator.predict.fleet import scales_of
 from estimator.predict.gpu import KernelTimes
+from estimator.predict.table import PHASES
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def cpu_times(
     work = np.where(serial, table.flops + table.elementwise_flops, 0.0)
     serial_s += work[:, None] / (clocks * calibration.cpu.scalar_flop_per_cycle)
     busy_s[serial] = 0.0
-    launch_s = (table.launches * pick("overhead_s"))[:, None] * launch_scale
+    launch_s = (table.launches * pick("overhead_s") + _optimizer_call_s(table, factors))[:, None]
+    launch_s = launch_s * launch_scale
     return KernelTimes(
         busy_s=busy_s,
         launch_s=launch_s,
@@ -80,6 +82,14 @@ def cpu_times(
         compute_bound=product_s + np.where(cycles > 0, memory_s, 0.0)
         > weights_s + faults_s + np.where(cycles > 0, 0.0, memory_s),
     )
+
+
+def _optimizer_call_s(table: KernelTable, factors: SoftwareFactors) -> Floats:
+    """Share what an optimizer's call costs out to its kernels; other calls have nothing to hand over."""
+    updates = table.phase == PHASES.index(Phase.OPTIMIZER)
+    runs = float(table.runs[updates].sum())
+    each = call_seconds(table, factors, "optimizer") / runs if runs else 0.0
+    return np.where(updates, each, 0.0)
 
 
 def cpu_peak(device: Device, dtype: DType) -> float:

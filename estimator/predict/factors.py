@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from estimator.hardware.efficiency import SoftwareFactors
+from estimator.predict.table import PHASES
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
+    from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
+    from estimator.predict.table import KernelTable
     from estimator.software import Software
 
 _NEUTRAL = SoftwareFactors(framework="pytorch", until=9999)
+_CALLS = {
+    "forward": frozenset({Phase.FORWARD}),
+    "backward": frozenset({Phase.DGRAD, Phase.WGRAD}),
+    "optimizer": frozenset({Phase.OPTIMIZER}),
+}
+# From pinned memory over the sixteen lanes of PCIe 3 that most hosts of these years have.
+_COPY_BYTES_PER_S = 12e9
+_TUNED_YEARS = 3
+_LIBRARY_KINDS = frozenset({"conv", "grouped", "depthwise"})
 
 
 def software_factors(calibration: Calibration, software: Software) -> SoftwareFactors:
@@ -28,3 +44,36 @@ def software_factors(calibration: Calibration, software: Software) -> SoftwareFa
             if found:
                 return min(found, key=lambda entry: entry.until)
     return _NEUTRAL
+
+
+def library_factors(
+    calibration: Calibration, software: Software, device: Device, stem: str
+) -> SoftwareFactors:
+    """Return the factors on one class of kernels on a device.
+
+    Libraries write the convolutions of an architecture in its first years and tune newer ones after that:
+    a later release runs them no faster (cuDNN's Pascal kernels of 2019 are those of today).
+    """
+    year = device.architecture.year
+    if stem not in _LIBRARY_KINDS or year is None or software.era <= year + _TUNED_YEARS:
+        return software_factors(calibration, software)
+    return software_factors(calibration, replace(software, era=year + _TUNED_YEARS))
+
+
+def host_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
+    """Return what a GPU's host needs for a step: to issue kernels, make calls and copy the input."""
+    issued_s = table.total(table.launches) * factors.host_s
+    return issued_s + waiting_seconds(table, factors)
+
+
+def waiting_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
+    """Return the part of the host's time that does not grow with the kernels."""
+    return sum(call_seconds(table, factors, call) for call in _CALLS) + table.input_bytes / _COPY_BYTES_PER_S
+
+
+def call_seconds(table: KernelTable, factors: SoftwareFactors, call: str) -> float:
+    """Return what one call of a step costs beside its kernels; none where the step does not make it."""
+    seconds = factors.call_s.get(call, 0.0)
+    phases = [PHASES.index(phase) for phase in _CALLS[call]]
+    made = bool((np.isin(table.phase, phases) & (table.runs > 0)).any()) if seconds else False
+    return seconds if made else 0.0

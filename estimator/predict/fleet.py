@@ -12,7 +12,7 @@ from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Scale
 from estimator.precision import DType
-from estimator.predict.factors import software_factors
+from estimator.predict.factors import library_factors, software_factors
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
 _V100_FEED_BYTES = 1024.0  # 512 fp16 multiply-adds a clock
 _POWER_YEAR = 2016
 _FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
+_THREADED_UNITS = frozenset({"SM", "SMX", "SMM", "CU", "Xe-core", "GPU core"})
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
 
@@ -151,7 +152,8 @@ class Fleet:
         regime = regimes[regime_key(regimes, category, path.name, self.software.layout)]
         scales = scales_of(device, self.calibration)
         stem = category.kind.partition(".")[0]
-        time = self.factors.time * self.factors.kinds.get(stem, 1.0)
+        factors = library_factors(self.calibration, self.software, device, stem)
+        time = factors.time * factors.kinds.get(stem, 1.0)
         compute = float(np.prod([path.scale(s) * s.kinds.get(stem, 1.0) for s in scales])) / time
         memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
         compute *= sustained_share(device, self.calibration)
@@ -207,15 +209,20 @@ def sustained_share(device: Device, calibration: Calibration) -> float:
 
 
 def flight_share(device: Device, flight_bytes_per_clock: float) -> float:
-    """Return the bandwidth a device's units reach with the requests they keep in flight, V100 = 1."""
-    if flight_bytes_per_clock <= 0:
+    """Return the bandwidth a device's units reach with the requests they keep in flight, V100 = 1.
+
+    Accelerators of a few large units stream by DMA: they have no such limit.
+    """
+    if flight_bytes_per_clock <= 0 or device.architecture.unit_name not in _THREADED_UNITS:
         return 1.0
     each = bandwidth_of(device) / (device.units * device.clock_hz)
     return (1.0 + _V100_BYTES_PER_CLOCK / flight_bytes_per_clock) / (1.0 + each / flight_bytes_per_clock)
 
 
 def feed_share(device: Device, dtype: DType, feed: float) -> float:
-    """Return how well the matrix units of a device are fed, V100 = 1."""
+    """Return how well the matrix units of a device are fed from its threads' registers, V100 = 1."""
+    if device.architecture.unit_name not in _THREADED_UNITS:
+        return 1.0
     rate = device.peaks.matrix[dtype] / (2 * device.units * device.clock_hz)
     return float((rate * dtype.itemsize / _V100_FEED_BYTES) ** -feed)
 

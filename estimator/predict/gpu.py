@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from estimator.predict.products import tile_flops
+from estimator.predict.table import PHASES
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from estimator.hardware.efficiency import SoftwareFactors
     from estimator.predict.fleet import Column, Fleet
     from estimator.predict.table import KernelTable
 
     Floats = NDArray[np.float64]
 
+_WINDOW_BYTES = 4  # frameworks that copy windows out compute in fp32
 _SLOW_GROUPED = ("grouped.narrow", "grouped.wide")
 
 
@@ -60,7 +64,7 @@ def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
         busy_s[serial] = 0.0
     return KernelTimes(
         busy_s=busy_s,
-        launch_s=table.launches[:, None] * fleet.launch_s,
+        launch_s=launches(table, fleet.factors)[:, None] * fleet.launch_s,
         serial_s=serial_s,
         compute_bound=compute_s > memory_s,
     )
@@ -100,9 +104,7 @@ def work_flops(table: KernelTable, fleet: Fleet, pick: Picker) -> Floats:
         rows = np.flatnonzero((kinds == "tiled") & (table.m > 0) & (matrix == on_matrix).any(axis=1))
         if not len(rows):
             continue
-        tiled = tile_flops(
-            table.batch[rows], table.m[rows], table.n[rows], table.k[rows], units, matrix=on_matrix
-        )[:, of_device]
+        tiled = _tiled(table, rows, units, matrix=on_matrix, lowered=fleet.factors.lowered)[:, of_device]
         chosen = matrix[rows] == on_matrix
         work[rows] = np.where(chosen, tiled, work[rows])
     slow = kinds == "one group"
@@ -110,6 +112,30 @@ def work_flops(table: KernelTable, fleet: Fleet, pick: Picker) -> Floats:
         one_group = (table.flops / table.groups)[slow]
         work[slow] = np.where(matrix[slow], one_group[:, None], work[slow])
     return work
+
+
+def _tiled(
+    table: KernelTable, rows: NDArray[np.intp], units: Floats, *, matrix: bool, lowered: bool
+) -> Floats:
+    batch, m, n, k = (column[rows] for column in (table.batch, table.m, table.n, table.k))
+    if not lowered:
+        return tile_flops(batch, m, n, k, units, matrix=matrix)
+    samples = np.maximum(table.samples[rows], 1.0)
+    deep = _sums_over_samples(table)[rows]
+    m, k = np.where(deep, m, m / samples), np.where(deep, k / samples, k)
+    return samples[:, None] * tile_flops(batch, np.ceil(m), n, np.ceil(k), units, matrix=matrix)
+
+
+def _sums_over_samples(table: KernelTable) -> NDArray[np.bool_]:
+    """Tell which convolutions have the batch in the sum of their products, not in their rows."""
+    return table.phase == PHASES.index(Phase.WGRAD)
+
+
+def launches(table: KernelTable, factors: SoftwareFactors) -> Floats:
+    """Return how many launches one run of each kernel is: two a sample where windows are copied out."""
+    if not factors.lowered:
+        return table.launches
+    return np.where(table.samples > 0, table.samples * (1.0 + (table.lowered > 0)), table.launches)
 
 
 def _product_class(kind: str) -> str:
@@ -121,6 +147,8 @@ def _product_class(kind: str) -> str:
 def traffic_s(table: KernelTable, fleet: Fleet, rate: Floats) -> Floats:
     """Seconds of memory traffic; what fits the last-level cache runs faster."""
     traffic = table.bytes[:, None]
+    if fleet.factors.lowered:
+        traffic = traffic + 2.0 * _WINDOW_BYTES * table.lowered[:, None]  # written, and read back
     seconds = traffic / rate
     gain = fleet.calibration.gpu.cache_gain
     if gain > 0:

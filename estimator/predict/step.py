@@ -11,7 +11,7 @@ from estimator.predict.assumptions import assumptions_of
 from estimator.predict.collectives import data_parallel_s, exchange_s
 from estimator.predict.cpu import cpu_peak
 from estimator.predict.estimate import Bound, BoundTimes, LayerTime, PhaseTimes, StepEstimate
-from estimator.predict.factors import software_factors
+from estimator.predict.factors import host_seconds, software_factors
 from estimator.predict.fleet import product_path
 from estimator.predict.interval import (
     DEFAULT_COVERAGE,
@@ -117,10 +117,10 @@ def bound_parts(times: KernelTimes) -> dict[Bound, Floats]:
 def host_excess_s(
     table: KernelTable, device: Device, device_s: float, software: Software, calibration: Calibration
 ) -> float:
-    """Return the seconds a GPU waits for its host to issue kernels."""
+    """Return the seconds a GPU waits for its host to issue kernels and to copy the input."""
     if device.kind is DeviceKind.CPU:
         return 0.0
-    host_s = table.total(table.launches) * software_factors(calibration, software).host_s
+    host_s = host_seconds(table, software_factors(calibration, software))
     return float(with_host(device_s, host_s)) - device_s
 
 

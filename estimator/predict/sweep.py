@@ -10,7 +10,7 @@ import numpy as np
 
 from estimator.hardware.architecture import DeviceKind
 from estimator.predict.cpu import cpu_times
-from estimator.predict.factors import software_factors
+from estimator.predict.factors import host_seconds, software_factors
 from estimator.predict.fleet import Fleet
 from estimator.predict.gpu import gpu_times
 
@@ -65,11 +65,11 @@ class Sweep:
         return result
 
     def host_s(self, table: KernelTable) -> float:
-        """Return the seconds a GPU's host needs to issue all kernels of a step."""
-        return table.total(table.launches) * software_factors(self.calibration, self.software).host_s
+        """Return the seconds a GPU's host needs for a step."""
+        return host_seconds(table, software_factors(self.calibration, self.software))
 
 
-def with_host(device_s: Floats | float, host_s: float) -> Floats | float:
+def with_host(device_s: Floats | float, host_s: Floats | float) -> Floats | float:
     """Return the time of a stream that device and host work on together: ``(d^4 + h^4)^(1/4)``."""
     return np.sqrt(np.sqrt(np.square(np.square(device_s)) + host_s**4))
 

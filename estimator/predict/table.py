@@ -42,7 +42,11 @@ class Category(NamedTuple):
 
 
 class ProductShape(NamedTuple):
-    """A kernel seen as ``batch`` matrix products (m, k) x (k, n); ``groups`` for convolutions."""
+    """A kernel seen as ``batch`` matrix products (m, k) x (k, n); ``groups`` for convolutions.
+
+    ``samples`` are those of a convolution's batch, and ``lowered`` the elements of the matrix that its
+    windows make when they are copied out (im2col), 0 for one that needs no copy.
+    """
 
     batch: float = 0.0
     m: float = 0.0
@@ -50,11 +54,15 @@ class ProductShape(NamedTuple):
     k: float = 0.0
     groups: float = 1.0
     winograd: bool = False
+    samples: float = 0.0
+    lowered: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelTable:
     """Columns of length K (distinct kernels); ``runs`` how often each runs in a step.
+
+    ``input_bytes`` are those of the step's whole batch, which the host hands to the device.
 
     ``layer`` and ``kernel`` (length: calls) say which layer runs which kernel, ``calls`` how often;
     the optimizer's calls have layer ``OPTIMIZER_LAYER``. ``category`` indexes ``categories``.
@@ -78,6 +86,9 @@ class KernelTable:
     k: Floats
     groups: Floats
     winograd: NDArray[np.bool_]
+    samples: Floats
+    lowered: Floats
+    input_bytes: float
     layer: Ints
     kernel: Ints
     calls: Floats
@@ -125,20 +136,20 @@ class KernelTable:
 
 _SCALED = frozenset(
     {"flops", "elementwise_flops", "bytes_read", "bytes_written", "weight_bytes", "elements", "batch", "m",
-     "n", "k"}
+     "n", "k", "samples", "lowered", "input_bytes"}
 )  # fmt: skip
 
 
 def build_table(workload: Workload) -> KernelTable:
     """Return the kernels of a step, forward and backward ``repeats`` times, the optimizer once."""
     calls = _calls(workload)
-    return _table(calls, _distinct(kernel for _, kernel, _ in calls))
+    return _table(calls, _distinct(kernel for _, kernel, _ in calls), _input_bytes(workload))
 
 
 def table_of(kernels: Iterable[Kernel]) -> KernelTable:
     """Return a table of kernels that each run once, all in layer 0."""
     calls = [(0, kernel, 1.0) for kernel in kernels]
-    return _table(calls, _distinct(kernel for _, kernel, _ in calls))
+    return _table(calls, _distinct(kernel for _, kernel, _ in calls), 0.0)
 
 
 def build_pair(small: Workload, large: Workload) -> tuple[KernelTable, KernelTable]:
@@ -153,9 +164,13 @@ def build_pair(small: Workload, large: Workload) -> tuple[KernelTable, KernelTab
     rows: dict[tuple[Kernel, Kernel], int] = {}
     index = [rows.setdefault((a[1], b[1]), len(rows)) for a, b in zip(first, second, strict=True)]
     return (
-        _table(first, ([pair[0] for pair in rows], index)),
-        _table(second, ([pair[1] for pair in rows], index)),
+        _table(first, ([pair[0] for pair in rows], index), _input_bytes(small)),
+        _table(second, ([pair[1] for pair in rows], index), _input_bytes(large)),
     )
+
+
+def _input_bytes(workload: Workload) -> float:
+    return float(workload.input_bytes * workload.repeats)
 
 
 def _calls(workload: Workload) -> list[tuple[int, Kernel, float]]:
@@ -188,14 +203,16 @@ def _distinct(kernels: Iterable[Kernel]) -> tuple[list[Kernel], list[int]]:
 
 
 def _table(
-    calls: Sequence[tuple[int, Kernel, float]], rows: tuple[Sequence[Kernel], Sequence[int]]
+    calls: Sequence[tuple[int, Kernel, float]],
+    rows: tuple[Sequence[Kernel], Sequence[int]],
+    input_bytes: float,
 ) -> KernelTable:
     kernels, index = rows
     row = np.array(index, dtype=np.intp)
     counts = np.array([count for _, _, count in calls])
     categories: dict[Category, int] = {}
     numbers = np.empty((8, len(kernels)))
-    shapes = np.empty((5, len(kernels)))
+    shapes = np.empty((7, len(kernels)))
     winograd = np.zeros(len(kernels), dtype=bool)
     category = np.empty(len(kernels), dtype=np.intp)
     phase = np.empty(len(kernels), dtype=np.intp)
@@ -208,7 +225,7 @@ def _table(
             kernel.bytes_written, kernel.weight_bytes, kernel.elements, kernel.launches, kernel.serial_steps,
         )  # fmt: skip
         product = product_shape(kernel)
-        shapes[:, i] = product[:5]
+        shapes[:, i] = (*product[:5], product.samples, product.lowered)
         winograd[i] = product.winograd
     return KernelTable(
         categories=tuple(categories), category=category, phase=phase,
@@ -216,6 +233,7 @@ def _table(
         flops=numbers[0], elementwise_flops=numbers[1], bytes_read=numbers[2], bytes_written=numbers[3],
         weight_bytes=numbers[4], elements=numbers[5], launches=numbers[6], serial_steps=numbers[7],
         batch=shapes[0], m=shapes[1], n=shapes[2], k=shapes[3], groups=shapes[4], winograd=winograd,
+        samples=shapes[5], lowered=shapes[6], input_bytes=input_bytes,
         layer=np.array([layer for layer, _, _ in calls], dtype=np.intp), kernel=row, calls=counts,
     )  # fmt: skip
 
@@ -274,4 +292,7 @@ def product_shape(kernel: Kernel) -> ProductShape:
         and shape.c_in >= _THIN_CHANNELS
         and not shape.transposed
     )
-    return ProductShape(groups, m, n, k, groups, winograd)
+    window = prod(shape.kernel)
+    copied = window > 1 or set(shape.stride) != {1}
+    lowered = shape.n * prod(shape.size_out) * shape.c_in * window if copied else 0
+    return ProductShape(groups, m, n, k, groups, winograd, shape.n, lowered)

@@ -99,8 +99,15 @@ def design(rows: list[Observation]) -> tuple[Design, Parameters]:
         DeviceKind.CPU: CpuEntries(START, parameters, entries, set()),
     }
     hosts = [kinds[row.device.kind].add(i, row) for i, row in enumerate(rows)]  # type: ignore[attr-defined]
-    launches, host = zip(*hosts, strict=True)
-    flat = Design(entries, len(rows), len(parameters.keys), launches=np.array(launches), host=np.array(host))
+    launches, host, waiting = (np.array(column) for column in zip(*hosts, strict=True))
+    flat = Design(
+        entries,
+        len(rows),
+        len(parameters.keys),
+        launches=launches,
+        host=host.astype(np.intp),
+        waiting=waiting,
+    )
     return flat, parameters
 
 
