@@ -17,7 +17,7 @@ from estimator.networks.training import Checkpointing, Training
 from estimator.precision import POLICIES
 from estimator.predict.replica import Replica
 from estimator.predict.table import build_pair
-from estimator.software import FOREACH_SINCE, Mode, OptimizerKernels
+from estimator.software import FOREACH_SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,18 +97,14 @@ class Work:
 
 
 def recipe_of(case: Case, kind: DeviceKind) -> Recipe:
-    """Return the recipe of a case on a kind of device; the framework scales times, not kernels.
-
-    Tuned training code (mode fused) brings an optimizer that updates all parameters in one pass.
-    """
-    optimizer = OptimizerKernels.FUSED if case.software.mode is Mode.FUSED else case.software.optimizer
+    """Return the recipe of a case on a kind of device; the framework scales times, not kernels."""
     era = kernel_era(case.software.era)
     return Recipe(
         network=case.network,
         kind=kind,
         precision=case.precision,
         optimizer="none" if case.inference else case.optimizer,
-        software=replace(case.software, framework="pytorch", era=era, optimizer=optimizer),
+        software=replace(case.software, framework="pytorch", era=era),
         inference=case.inference,
         recompute=case.recompute == "full",
     )

@@ -158,13 +158,15 @@ def _split(
     busy_s = device_s + host_s
     sums_s = joins_s(replica, passes, system, parallel, policy)
     head_s = replica.head_s(table, per_kernel) * parallel.pipeline
+    updates = table.phase == PHASES.index(Phase.OPTIMIZER)
+    update_s = table.total(np.where(updates, per_kernel + share_of_launches(table) * host_s, 0.0))
     return _Split(
         table=table,
         times=times,
         device_s=device_s,
         host_s=host_s,
         joins_s=sums_s,
-        bubble_s=bubble_s(parallel, passes, head_s, busy_s + sums_s),
+        bubble_s=bubble_s(parallel, passes, head_s, busy_s - update_s + sums_s),
         gradients_s=gradients_s(
             replica, passes, system, parallel, policy=policy, calibration=calibration, busy_s=busy_s
         ),

@@ -85,7 +85,10 @@ def _link(system: System, devices: int) -> Interconnect:
 
 
 def bubble_s(parallel: Parallelism, passes: int, head_s: float, busy_s: float) -> float:
-    """Seconds a device waits for the pipeline to fill, to drain, and for the stage with the logits."""
+    """Seconds a device waits for the pipeline to fill, to drain, and for the stage with the logits.
+
+    ``busy_s`` of all passes, the update apart; ``head_s`` of the logits, on their stage.
+    """
     if parallel.pipeline <= 1:
         return 0.0
     uneven_s = head_s * (1.0 - 1.0 / parallel.pipeline)
