@@ -54,7 +54,7 @@ def repeat(
     done = Repetitions()
     begun = time.perf_counter()
     try:
-        last_s = _warm_up(step, clock, _WARM_SHARE * budget_s, done)
+        last_s = _warm_up(step, clock, _WARM_SHARE * budget_s, done, agree)
         step.check_loss()
         left_s = budget_s - (time.perf_counter() - begun)
         cycle_s = last_s * (_WHOLE_A_CYCLE + 1)
@@ -76,7 +76,9 @@ def repeat(
     return done
 
 
-def _warm_up(step: TrainingStep, clock: Clock, budget_s: float, done: Repetitions) -> float:
+def _warm_up(
+    step: TrainingStep, clock: Clock, budget_s: float, done: Repetitions, agree: Callable[[int], int]
+) -> float:
     """Run steps until two after each other take the same time, or the budget is used; return the last."""
     begun, last = time.perf_counter(), float("inf")
     while True:
@@ -88,7 +90,7 @@ def _warm_up(step: TrainingStep, clock: Clock, budget_s: float, done: Repetition
         done.warm_up += 1
         steady = abs(own / last - 1) < _STEADY
         over = time.perf_counter() - begun > budget_s or done.warm_up >= _MOST_WARM
-        if done.warm_up >= _FEWEST_WARM and (steady or over):
+        if agree(int(done.warm_up >= _FEWEST_WARM and (steady or over))):
             return took
         last = own
 
