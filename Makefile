@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: calibration cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy clean
+.PHONY: calibration cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy accuracy-here clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -32,6 +32,9 @@ counts: $(VENV)/run.stamp  ## count the networks of the zoo again, for their lis
 
 calibration: $(VENV)/run.stamp  ## fit profiles/calibration again from the shipped measurements
 	$(BIN)/estimator calibrate --from profiles/measured --out profiles/calibration
+
+accuracy-here: $(VENV)/test.stamp  ## docs/accuracy-here.md: zoo networks measured on this machine, a quarter of an hour
+	$(BIN)/python tools/accuracy_here.py docs
 
 accuracy: $(VENV)/run.stamp  ## docs/accuracy.md from the shipped measurements, each board with its rows unseen
 	$(BIN)/python tools/accuracy.py docs
