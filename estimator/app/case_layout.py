@@ -48,7 +48,8 @@ def layout_of(case: Case, parameters: int, device: Device) -> Layout:
     micro = case.micro_batch
     if micro is None:
         share = max(1, int(case.step_samples // parallel.data))
-        micro = 1 if parameters > _SMALL_MODEL else min(_MOST_MICRO, share)
+        deep = {"d", "layers"} <= dict(case.network.params).keys()  # transformers; others pass all at once
+        micro = 1 if parameters > _SMALL_MODEL else min(_MOST_MICRO, share) if deep else share
         said.append(f"micro-batch not stated: {micro}")
     return Layout(parallel=parallel, micro_batch=micro, assumptions=tuple(said))
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from estimator.hardware.device import Device
     from estimator.hardware.system import Interconnect
 
-_PORTS = re.compile(r"(\d+) ?x ?(\d+) ?Gb", re.IGNORECASE)
-_RATE = re.compile(r"(?<![\d.])(\d+) ?(?:Gbps|Gb/s|Gb\b|Gbit)", re.IGNORECASE)
+_PORTS = re.compile(r"(\d+) ?x ?(?:[^,:;+|]*?[^\d,:;+|])??(\d+) ?Gb")
+_RATE = re.compile(r"(?<![\d.])(\d+) ?Gb")
+_OTHER_USE = re.compile(r"\s*(?:Storage|Management)\b(?!\W*Compute)")  # networks that carry no gradients
 _LISTED = re.compile(r"accelerator as listed: ([^;(]*\d+ ?GB[^;(]*)")  # the variant that a label leaves open
 _RACK_LINK = "nvl72"
 _NETWORKS = ((300, "infiniband-ndr", 400), (150, "infiniband-hdr", 200), (50, "infiniband-edr", 100),
@@ -62,12 +63,13 @@ def _system(label: str, count: int, nodes: int, link: str | None, text: str) -> 
         )
     named = joined_system(found.device, count * found.count, link, found.assumptions)
     said = tuple(f"{each.what}: {each.value}" for each in named.assumptions)
-    within = named.system.within
+    within, hosts = named.system.within, nodes
     if within is not None and within.domain is not None and nodes < named.system.count:
         nodes = min(nodes, -(-named.system.count // within.domain))
     if nodes == 1:
         return CaseSystem(system=named.system, assumptions=said)
-    between, guessed = _between(text, named.system.device)
+    between, guessed = _between(text, named.system.device, max(1, named.system.count // hosts))
+    between = between.faster(hosts / nodes)  # a rack has the ports of all its hosts
     nodes = nodes if count % nodes == 0 else _dividing(count, nodes)
     return CaseSystem(
         system=replace(named.system, nodes=nodes, between=between),
@@ -80,15 +82,13 @@ def _dividing(count: int, nodes: int) -> int:
     return next(n for n in range(nodes, count + 1) if count % n == 0)
 
 
-def _between(text: str, device: Device) -> tuple[Interconnect, bool]:
-    """Return the network between hosts: by the rates that the row states, else what such hosts have."""
-    network = text.split("+", 1)[-1].split("net:", 1)[-1]
+def _between(text: str, device: Device, per_host: int) -> tuple[Interconnect, bool]:
+    """Return the network of a host: by the rates that the row states, else what such hosts have."""
     if "cloud Ethernet" in text:
         return load_interconnect(_LOOSE), False
-    if found := _PORTS.search(network):
-        return _ports(float(found[2]), float(found[1])), False
-    if found := _RATE.search(network):
-        return _ports(float(found[1]), 1.0), False
+    per_port = per_host if "per GPU" in text or "NVL72" in text else 1
+    if stated := _stated_rate(text.split("net:" if "net:" in text else "+", 1)[-1], per_port):
+        return _ports(*stated), False
     if device.id in _OWN_NETWORK:
         return load_interconnect(_OWN_NETWORK[device.id]), True
     year = int(str(device.released)[:4]) if device.released else 0
@@ -96,6 +96,22 @@ def _between(text: str, device: Device) -> tuple[Interconnect, bool]:
         if year >= since:
             return load_interconnect(name).faster(ports), True
     return load_interconnect(_LOOSE), True
+
+
+def _stated_rate(network: str, plain: int) -> tuple[float, float] | None:
+    """Return Gbit/s a port and ports of the fastest network that a text describes, None where of none.
+
+    A rate alone stands for ``plain`` ports.
+    """
+    found: list[tuple[float, float]] = []
+    for part in re.split(r"[,;|+]", network):
+        if _OTHER_USE.match(part):
+            continue
+        if ports := _PORTS.search(part):
+            found.append((float(ports[2]), float(ports[1])))
+        elif rate := _RATE.search(part):
+            found.append((float(rate[1]), float(plain)))
+    return max(found, key=lambda each: each[0] * each[1], default=None)
 
 
 def _ports(rate_gbit: float, count: float) -> Interconnect:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from estimator.catalog.interconnects import load_interconnect, usual_interconnect
+from estimator.catalog.interconnects import bridge_of, load_interconnect, usual_interconnect
 from estimator.catalog.lookup import resolve_device
 from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from estimator.hardware.system import Interconnect
 
 _BETWEEN_HOSTS = "ethernet-10g"
+_BRIDGE = "nvlink-bridge"
 _LOCAL = re.compile(r"cpu|here|this-cpu|(?:cuda|gpu)(?::(?P<index>\d+))?")
 
 
@@ -88,13 +89,15 @@ def joined_system(
 
 def _link(device: Device, count: int, link: str | None) -> tuple[Interconnect, tuple[Assumption, ...]]:
     """Return the link asked for, or the one such devices usually have, which is then said."""
-    if link is not None:
+    if link is not None and link != _BRIDGE:
         return load_interconnect(link), ()
     if device.kind is DeviceKind.CPU:
         chosen = load_interconnect(_BETWEEN_HOSTS)
         why = "CPUs of several hosts; change it with --link"
         return chosen, (Assumption(what="interconnect", value=chosen.name, why=why),)
-    usual = usual_interconnect(device)
+    if link is not None and count == 2 and (bridge := bridge_of(device)) is not None:  # noqa: PLR2004  (a pair)
+        return bridge, ()
+    usual = usual_interconnect(device)  # a ring of more cards than two crosses PCIe
     if usual is None:
         raise InputError(
             f"nothing says what joins {count} x {device.name}", hint="name a link with --link, e.g. pcie4"

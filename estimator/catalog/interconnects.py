@@ -83,3 +83,16 @@ def usual_interconnect(device: Device) -> tuple[Interconnect, Assumption] | None
     found = load_interconnect(name)
     why = f"what usually joins {device.name} within a host"
     return found, Assumption(what="interconnect", value=found.name, why=why)
+
+
+def bridge_of(device: Device) -> Interconnect | None:
+    """Return the bridge that joins two cards of a kind, None for cards that take none."""
+    if device.peer_link is None or device.form_factor in {"sxm", "oam", "cloud"}:
+        return None
+    compute_card = device.id.startswith(("a100", "a800", "a30"))
+    name = {
+        "NVLink 2": "nvlink-bridge-2",
+        "NVLink 3": "nvlink-bridge-a100" if compute_card else "nvlink-bridge-3",
+        "NVLink 4": "nvlink-bridge-h100",
+    }.get(device.peer_link.name)
+    return load_interconnect(name) if name else None
