@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from estimator.app.recalibration import Recalibration
+    from estimator.calibrate.case import Case
     from estimator.calibrate.observation import Observation
     from estimator.calibrate.report import DeviceBasis
 
 BASES = "bases.csv"
+_MOST_NETWORKS = 40
 _TABLES = ("*.csv", "*.csv.gz")
 
 
@@ -44,9 +46,33 @@ def observations_from(paths: Sequence[Path]) -> list[Observation]:
     aliases = read_alias_tables(bundled_root() / ALIASES)
     rows = [row for table in _tables(paths) for row in read_measurements(table)]
     works = Works(open_network, processes=os.cpu_count() or 1, keep=False)
-    seen = CasePredictor(aliases, works, load_prior()).observe(interpret_all(rows, aliases)[0])
+    cases = thinned(interpret_all(rows, aliases)[0])
+    seen = CasePredictor(aliases, works, load_prior()).observe(cases)
     products = [one for path in paths if path.is_dir() for one in product_observations(path)]
     return [observation for observation, _family in seen] + products
+
+
+def thinned(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases of at most so many networks in each stratum of a source, evenly spaced.
+
+    Rows of one source count as the square root of their number in a fit: its hundredth network tells it
+    little, and takes as long to lower as the first. The choice depends on the order of the rows alone.
+    """
+    strata: dict[tuple[object, ...], dict[object, int]] = {}
+    for case in cases:
+        networks = strata.setdefault(_stratum(case), {})
+        networks.setdefault(case.network, len(networks))
+
+    def is_kept(case: Case) -> bool:
+        networks = strata[_stratum(case)]
+        place, stride = networks[case.network], len(networks) / _MOST_NETWORKS
+        return stride <= 1 or int(place / stride) != int((place - 1) / stride) or place == 0
+
+    return [case for case in cases if is_kept(case)]
+
+
+def _stratum(case: Case) -> tuple[object, ...]:
+    return case.source_group, case.precision, case.inference, case.software.layout
 
 
 def bases_csv(bases: Sequence[DeviceBasis]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.calibrate.fit import Problem
 from estimator.calibrate.kernel_rows import read_products
-from estimator.calibrate.ranges import cross_validate, spreads_of
+from estimator.calibrate.ranges import cross_validate, sample, spreads_of
 from estimator.calibrate.report import device_bases
 from estimator.catalog.calibration import calibration_texts, load_prior
 from estimator.catalog.lookup import load_device
@@ -42,9 +42,10 @@ def product_observations(measured: Path) -> list[Observation]:
 def recalibrate(observations: Sequence[Observation]) -> Recalibration:
     """Fit the observations, beginning from the prior; equal observations give equal bytes."""
     prior = load_prior()
-    problem = Problem(observations, prior)
-    fitted = problem.fit()
-    residuals = [one for by in _LEFT_OUT for one in cross_validate(problem, by)]
+    fitted = Problem(observations, prior).fit()
+    drawn = Problem(sample(observations), prior)
+    base = drawn.fit()
+    residuals = [one for by in _LEFT_OUT for one in cross_validate(drawn, by, base)]
     spreads = dict(sorted({**prior.spreads, **spreads_of(residuals, _SOURCE)}.items()))
     calibration = replace(fitted.calibration, spreads=spreads)
     return Recalibration(

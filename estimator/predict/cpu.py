@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,8 @@ def cpu_times(
     factors = software_factors(calibration, software)
     pick = _RegimePicker(regimes, table.category)
     slower = np.array([cpu_time_factor(factors, category) for category in table.categories])[table.category]
-    peak = np.array([[cpu_peak(device, c.dtype) for device in devices] for c in table.categories])
+    peaks = {d: [cpu_peak(device, d) for device in devices] for d in {c.dtype for c in table.categories}}
+    peak = np.array([peaks[category.dtype] for category in table.categories])
     clocks = np.array([device.clock_hz for device in devices])
     cores = np.array([cpu_cores(device) for device in devices])
     compute_scale, memory_scale, launch_scale = _scales(devices, calibration)
@@ -145,9 +147,9 @@ def cpu_time_factor(factors: SoftwareFactors, category: Category) -> float:
 def _scales(devices: Sequence[Device], calibration: Calibration) -> tuple[Floats, Floats, Floats]:
     scales = [scales_of(device, calibration)[1:] for device in devices]  # CPUs and GPUs share vendors
     return (
-        np.array([np.prod([s.compute for s in group]) for group in scales]),
-        np.array([np.prod([s.memory for s in group]) for group in scales]),
-        np.array([np.prod([s.launch for s in group]) for group in scales]),
+        np.array([prod(s.compute for s in group) for group in scales]),
+        np.array([prod(s.memory for s in group) for group in scales]),
+        np.array([prod(s.launch for s in group) for group in scales]),
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration, Regime, SoftwareFactors
+    from estimator.predict.gpu import Picker
     from estimator.predict.table import Category
     from estimator.software import Layout, Software
 
@@ -112,6 +113,11 @@ class Fleet:
                 raise ValueError(message)
             bandwidth_of(device)
         object.__setattr__(self, "_columns", {})
+
+    @cached_property
+    def pickers(self) -> dict[tuple[Category, ...], Picker]:
+        """What was last worked out for the kernels of one network."""
+        return {}
 
     @cached_property
     def factors(self) -> SoftwareFactors:

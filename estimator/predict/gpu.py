@@ -46,8 +46,7 @@ class KernelTimes:
 
 def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
     """Return the time of each kernel of a table on each device of a fleet."""
-    columns = [fleet.column(category) for category in table.categories]
-    pick = Picker(columns, table.category)
+    pick = _picker(table, fleet)
     work = work_flops(table, fleet, pick)
     with np.errstate(divide="ignore", invalid="ignore"):
         depth = np.where(table.k[:, None] > 0, pick("depth") / table.k[:, None], 0.0)
@@ -82,16 +81,33 @@ def combine(compute_s: Floats, memory_s: Floats, order: Floats) -> Floats:
 
 
 class Picker:
-    """Columns of all classes stacked, then taken by kernel."""
+    """Columns of all classes stacked, then taken by kernel; each is worked out once."""
 
     def __init__(self, columns: list[Column], category: NDArray[np.intp]) -> None:
         self._columns = columns
         self._category = category
+        self._found: dict[str, Floats] = {}
 
     def __call__(self, name: str) -> Floats:
-        """Return one column of the classes, ``(K, D)``."""
-        stacked: Floats = np.stack([getattr(column, name) for column in self._columns]).astype(np.float64)
-        return stacked[self._category]
+        """Return one column of the classes, ``(K, D)``; it is not to be written to."""
+        if name not in self._found:
+            stacked: Floats = np.stack([getattr(column, name) for column in self._columns]).astype(np.float64)
+            self._found[name] = stacked[self._category]
+        return self._found[name]
+
+    def is_of(self, category: NDArray[np.intp]) -> bool:
+        """Tell whether the kernels are the ones this was made for."""
+        return self._category is category
+
+
+def _picker(table: KernelTable, fleet: Fleet) -> Picker:
+    """Return what the devices attain on each kernel; batches of one network share it."""
+    known = fleet.pickers.get(table.categories)
+    if known is None or not known.is_of(table.category):
+        known = Picker([fleet.column(category) for category in table.categories], table.category)
+        fleet.pickers.clear()
+        fleet.pickers[table.categories] = known
+    return known
 
 
 def work_flops(table: KernelTable, fleet: Fleet, pick: Picker) -> Floats:

@@ -10,7 +10,8 @@ from estimator.hardware.system import Interconnect, System
 from estimator.precision import POLICIES, DType
 from estimator.predict.layout import Parallelism
 from estimator.predict.parallel import estimate_parallel_step
-from estimator.predict.sharding import Stream, split_sequence, split_tensors
+from estimator.predict.replica import Replica
+from estimator.predict.sharding import Stream, expert_products, split_experts, split_sequence, split_tensors
 from estimator.predict.step import estimate_step
 from estimator.predict.table import build_table
 from estimator.software import Software
@@ -151,3 +152,60 @@ def test_a_layout_must_fill_the_system(v100: Device, calibration: Calibration) -
             transformer(), System(device=v100, count=8, within=FAST), Parallelism(data=4),
             software=Software(), policy=POLICIES.get("amp"), calibration=calibration,
         )  # fmt: skip
+
+
+def mixture(experts: int = 16, top_k: int = 2) -> Workload:
+    rows, inner = TOKENS * top_k, 1024
+    gather = Kernel(
+        name="gather_tokens", op=Op.GATHER, phase=Phase.FORWARD, compute=DType.FP16, elements=rows * WIDTH,
+        bytes_read=2 * rows * WIDTH, bytes_written=2 * rows * WIDTH,
+    )  # fmt: skip
+    products = [
+        replace(
+            k, name=f"grouped_{k.phase}", shape=replace(k.shape, batch=experts), flops=k.flops * experts,
+            weight_bytes=0 if k.phase is Phase.WGRAD else k.weight_bytes * experts,
+        )
+        for k in product(rows // experts, inner, WIDTH) if isinstance(k.shape, GemmShape)
+    ]  # fmt: skip
+    blocks = [
+        part
+        for i in range(BLOCKS)
+        for part in (
+            layer(f"{i}.n", "LayerNorm", [norm(TOKENS * WIDTH)]),
+            layer(f"{i}.moe", "MoE", [gather, *products]),
+        )
+    ]
+    parameters = BLOCKS * experts * inner * WIDTH
+    blocks[0] = replace(blocks[0], parameters=parameters)
+    return replace(transformer(), layers=(*blocks, layer("n", "LayerNorm", [norm(TOKENS * WIDTH)])))
+
+
+def test_experts_shared_out_are_as_much_work_on_fewer_weights() -> None:
+    table = build_table(mixture())
+    shared = split_experts(table, 4)
+    assert shared.total(shared.flops) == table.total(table.flops)
+    experts = expert_products(table)
+    assert shared.batch[experts].tolist() == (table.batch[experts] / 4).tolist()
+    assert (shared.batch * shared.m * shared.n * shared.k).tolist() == (
+        table.batch * table.m * table.n * table.k
+    ).tolist()
+    assert shared.total(shared.weight_bytes) == pytest.approx(table.total(table.weight_bytes) / 4)
+
+
+def test_a_mixture_knows_its_experts_and_what_they_are_sent() -> None:
+    replica = Replica.of(mixture(), 4)
+    assert replica.expert_parameters == replica.parameters
+    assert replica.experts_a_token == 2
+    assert replica.expert_layers == BLOCKS
+
+
+def test_experts_on_several_hosts_cost_more_to_reach(v100: Device, calibration: Calibration) -> None:
+    def waiting(hosts: int) -> float:
+        system = System(device=v100, count=8, nodes=hosts, within=FAST, between=SLOW)
+        step = estimate_parallel_step(
+            mixture(), system, Parallelism(data=8, experts=8), software=Software(),
+            policy=POLICIES.get("amp"), calibration=calibration,
+        )  # fmt: skip
+        return step.phases.communication_s
+
+    assert waiting(4) > waiting(1) > 0
