@@ -45,6 +45,10 @@ def convert(
             marked = scaled_like(first, like.scaled)
         else:
             second = trace(module, _inputs(torch, inputs, BATCHES[1]), LEAVES)
+            if [c.function for c in first.calls] != [c.function for c in second.calls]:
+                first = trace(
+                    module, _inputs(torch, inputs, BATCHES[0]), LEAVES
+                )  # it keeps tables it has made
             marked = scaled(first, second, BATCHES)
         if auxiliary and like is None:
             ran = trace(module.eval(), _inputs(torch, inputs, BATCHES[0]), LEAVES).modules

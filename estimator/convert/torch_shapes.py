@@ -399,9 +399,17 @@ def repeat(t: Translation, call: Call) -> None:
     more = call.args[1:]
     times = more[0] if isinstance(more[0], tuple) else more
     if all(isinstance(n, int) for n in times):
-        if times[0] != 1 or len(times) != len(t.shape(x)):
-            raise UntranslatableError("copies along the first dimension")
-        t.emit(call, "Repeat", {"repeats": list(times[1:])}, [x])
+        rank = len(t.shape(x))
+        source = t.source(x)
+        if len(times) > rank:
+            raise UntranslatableError("copies along new dimensions")
+        whole = (1,) * (rank - len(times)) + tuple(times)
+        if whole[0] != 1:  # the layer leaves the first dimension alone: one is put before it
+            source = t.step(call, "Unsqueeze", {"dim": 0}, [source])
+            source = t.step(call, "Repeat", {"repeats": list(whole)}, [source])
+            t.hold(call, t.step(call, "Squeeze", {"dim": 0}, [source]))
+            return
+        t.hold(call, t.step(call, "Repeat", {"repeats": list(whole[1:])}, [source]))
         return
     if t.factors(Ref(call.outputs[0]))[0] != 1 or t.shape(Ref(call.outputs[0]))[1:] != t.shape(x)[1:]:
         raise UntranslatableError("copies by a multiple of the batch")

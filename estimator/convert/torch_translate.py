@@ -341,7 +341,7 @@ def translate(scaled: Scaled, inputs: list[Given], training_only: frozenset[str]
     state = Translation(scaled, inputs)
     state.training_only = training_only
     for call in scaled.trace.calls:
-        if call.constant:
+        if call.constant or not any(prod(scaled.trace.values[i].shape) for i in call.outputs):
             continue
         state.scope = call.scope
         translator = TRANSLATORS.get(call.function)
