@@ -219,3 +219,24 @@ def test_what_does_not_fit_is_said(layer: Layer, shapes: list[tuple[int, ...]], 
     with pytest.raises(LayerError) as error:
         run(layer, *shapes)
     assert message in error.value.message
+
+
+def test_fp8_weights_are_quantised_once_an_update() -> None:
+    left = run(make("Linear", in_features=64, out_features=32, bias=False), (16, 64), policy="fp8",
+               dtype=DType.BF16)  # fmt: skip
+    by_phase = {phase: [k for k in left.kernels if k.phase is phase] for phase in Phase}
+    (quantise,) = by_phase[Phase.OPTIMIZER]
+    assert (quantise.bytes_read, quantise.bytes_written) == (2 * 32 * 64, 32 * 64)
+    casts = [k for k in left.kernels if k.name == "cast"]
+    assert {k.elements for k in casts} == {16 * 64}  # the input and its gradient, no weight
+    products = [k for k in left.kernels if k.op is Op.GEMM]
+    assert {k.compute for k in products} == {DType.FP8}
+
+
+def test_fp8_leaves_products_of_activations_alone() -> None:
+    q = (2, 4, 8, 16)
+    left = run(make("ScaledDotProductAttention"), q, q, q, policy="fp8", dtype=DType.BF16)
+    assert {k.compute for k in left.kernels if k.op is Op.ATTENTION} == {DType.BF16}
+    assert not [k for k in left.kernels if k.name == "cast"]
+    still = run(make("Linear", in_features=64, out_features=32), (16, 64), policy="fp8", training=False)
+    assert not [k for k in still.kernels if k.phase is Phase.OPTIMIZER]
