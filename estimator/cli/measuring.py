@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,12 +85,16 @@ def measured_in(
     return measured(subject, inputs, progress)
 
 
+_LINE_EVERY_S = 0.2
+
+
 class progress_line:  # noqa: N801 - used as a function
     """A line on stderr that says how far a measurement is, where a person looks on."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.shown = sys.stderr.isatty()
+        self._last = 0.0
 
     def __enter__(self) -> Callable[[float, float], None] | None:
         """Say that it begins."""
@@ -106,6 +111,10 @@ class progress_line:  # noqa: N801 - used as a function
     def _tell(self, share: float, step_s: float) -> None:
         from estimator.units import format_seconds
 
+        now = time.monotonic()
+        if now - self._last < _LINE_EVERY_S:  # writing must not disturb steps of microseconds
+            return
+        self._last = now
         self._write(f"measuring {self.what}: {100 * share:.0f} %, a step {format_seconds(step_s)}")
 
     @classmethod
