@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from estimator.app.request import Request
-    from estimator.results.prediction import Prediction
+    from estimator.results.prediction import DeviceCost, Prediction
 
 _BOUND_WORDS = {
     "compute_s": "arithmetic",
@@ -30,8 +30,9 @@ def compare(
     predictions: tuple[Prediction, ...],
     warnings: Sequence[str],
     inputs: Mapping[str, object],
+    costs: tuple[DeviceCost, ...] = (),
 ) -> ComparisonResult:
-    """Return predictions with the sentences that explain their order.
+    """Return predictions with the sentences that explain their order, and what they cost.
 
     The baseline is the first CPU, or the slowest system when there is none.
     """
@@ -44,6 +45,7 @@ def compare(
         warnings=tuple(warnings),
         gains=_gains(baseline, fastest) if fastest is not baseline else (),
         baseline=baseline.device.id,
+        costs=costs,
     )
 
 

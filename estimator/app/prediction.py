@@ -133,6 +133,7 @@ def _predict(
             lanes=device.lanes,
             peak_flop_per_s=peak,
             bandwidth_bytes_per_s=device.bandwidth_bytes_per_s,
+            power_limit_w=device.power_limit_w,
         ),
         step=_step_summary(step),
         steps=length.steps if length else None,

@@ -37,6 +37,8 @@ def compare(
     estimator compare vgg16 cpu "GTX 1080 Ti" "RTX 4090"
     """
     from estimator.app.comparison import compare as compared
+    from estimator.app.comparison_costs import costs_of
+    from estimator.catalog.prices import load_prices
     from estimator.cli.answer import check_conditions, predictions_for, read_deadline
     from estimator.cli.output import emit
     from estimator.report.screens.comparison import comparison_screen
@@ -44,6 +46,7 @@ def compare(
     deadline_s = read_deadline(deadline)
     request = recipe.request()
     answered = predictions_for(request, device or [], root, every=every)
-    result = compared(request, answered.predictions, answered.warnings, answered.inputs)
+    costs = costs_of(answered.predictions, load_prices())
+    result = compared(request, answered.predictions, answered.warnings, answered.inputs, costs)
     emit(result, lambda: comparison_screen(result), format_name=format_name, output=output)
     check_conditions(answered.predictions, must_fit=must_fit, deadline_s=deadline_s)

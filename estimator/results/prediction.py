@@ -25,6 +25,7 @@ class DeviceSummary:
     lanes: float
     peak_flop_per_s: float | None
     bandwidth_bytes_per_s: float | None
+    power_limit_w: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +128,16 @@ class PredictionResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonResult(PredictionResult):
-    """The same for ``compare``; ``gains`` ranks layers by how much the fastest device speeds them up."""
+    """The same for ``compare``; ``gains`` ranks layers by how much the fastest device speeds them up.
+
+    ``costs`` has a row a prediction.
+    """
 
     schema: ClassVar[str] = "estimator/compare/1"
 
     gains: tuple[LayerGain, ...] = ()
     baseline: str | None = None
+    costs: tuple[DeviceCost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,3 +150,21 @@ class LayerGain:
     baseline_s: float
     device_s: float
     speed_up: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceCost:
+    """What a run (or an epoch, where the run has no end) takes at the wall, and what the devices cost.
+
+    None is "not known"; ``as_of`` is the date of the price.
+    """
+
+    id: str
+    devices: int
+    energy_j: float | None
+    electricity: float | None
+    electricity_currency: str | None
+    price: float | None
+    currency: str | None
+    as_of: str | None
+    source: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Paragraph, Table
-from estimator.report.phrases import NOTHING, between, named, percent, short_name, times
+from estimator.report.phrases import NOTHING, between, money, named, percent, short_name, times
 from estimator.results.base import plain
 from estimator.units import format_bytes, format_seconds, format_si
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from estimator.results.prediction import ComparisonResult, LayerGain, Prediction
 
 _GAINS_SHOWN = 3
+_KWH_J = 3.6e6
 
 
 def comparison_screen(result: ComparisonResult) -> Screen:
@@ -25,6 +26,7 @@ def comparison_screen(result: ComparisonResult) -> Screen:
         _times_table(result, ordered),
         _hardware_table(ordered),
         _phases(ordered),
+        *_costs(result, ordered),
         *(Paragraph(sentence) for sentence in result.explanation),
     ]
     if result.gains:
@@ -144,6 +146,38 @@ def _phases(ordered: list[Prediction]) -> Table:
                 ),
             )
             for p in ordered
+        ),
+    )
+
+
+def _costs(result: ComparisonResult, ordered: list[Prediction]) -> tuple[Table, ...]:
+    """Return a row a device, in the order of the other tables; nothing where nothing is known."""
+    pairs = {id(p): cost for p, cost in zip(result.predictions, result.costs, strict=False)}
+    rows = [(p, pairs[id(p)]) for p in ordered if id(p) in pairs]
+    if not any(cost.price is not None or cost.energy_j is not None for _, cost in rows):
+        return ()
+    span = "a run" if any(p.total_s is not None for p in ordered) else "an epoch"
+    return (
+        Table(
+            name="costs",
+            title="what it costs (energy with host and cooling; prices as of their dates)",
+            columns=(
+                Column("device", "left"),
+                Column(f"energy {span}"),
+                Column("electricity"),
+                Column("price"),
+                Column("as of", "left"),
+            ),
+            rows=tuple(
+                (
+                    named(p.device),
+                    NOTHING if cost.energy_j is None else f"{cost.energy_j / _KWH_J:,.3g} kWh",
+                    money(cost.electricity, cost.electricity_currency or ""),
+                    money(cost.price, cost.currency or ""),
+                    cost.as_of or NOTHING,
+                )
+                for p, cost in rows
+            ),
         ),
     )
 
