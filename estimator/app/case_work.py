@@ -132,7 +132,10 @@ class Works:
     def prepare(self, wanted: Iterable[tuple[Recipe, int]]) -> None:
         """Lower all recipes at the batches that are wanted; what fails is raised where it is asked for."""
         pairs = list(wanted)
-        if not self._keep and any(batch not in self._works.get(recipe, {}) for recipe, batch in pairs):
+        missing = any(
+            recipe not in self._refused and batch not in self._works.get(recipe, {}) for recipe, batch in pairs
+        )
+        if missing and not self._keep:
             self._works.clear()
         batches: dict[Recipe, set[int]] = {}
         for recipe, batch in pairs:
