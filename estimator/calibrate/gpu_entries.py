@@ -11,7 +11,7 @@ from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
 from estimator.predict.factors import library_factors, software_factors, waiting_seconds
-from estimator.predict.fleet import Fleet, path_of, regime_key
+from estimator.predict.fleet import Fleet, path_of, regime_key, winograd_key
 from estimator.predict.gpu import Picker, launches, traffic_s, work_flops
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.parameters import Parameters
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
+    from estimator.predict.table import Category
 
     Ints = NDArray[np.intp]
 
@@ -94,7 +95,8 @@ class GpuEntries:
         )  # fmt: skip
         fast = np.flatnonzero(table.winograd & (pick("winograd_compute")[:, 0] > 0))
         if len(fast):
-            c, m, d = (np.full(len(fast), i, dtype=np.intp) for i in self._regime("winograd"))
+            ways = [self._winograd(category) for category in table.categories]
+            c, m, d = np.array(ways, dtype=np.intp)[table.category[fast]].T
             bandwidth = pick("winograd_memory")[fast, 0]
             self.entries.add(
                 number, table.runs[fast], compute_s=compute_s[fast], memory_s=table.bytes[fast] / bandwidth,
@@ -116,9 +118,12 @@ class GpuEntries:
         layout = observation.software.layout
         return self._regime(regime_key(self.start.gpu.regimes, category, path.name, layout))
 
+    def _winograd(self, category: Category) -> tuple[int, int, int]:
+        return self._regime(winograd_key(category)) if category.kind == "conv" else (NONE, NONE, NONE)
+
     def _regime(self, key: str) -> tuple[int, int, int]:
         regime = self.start.gpu.regimes[key]
-        bounds = _WINOGRAD if key == "winograd" else _SHARE
+        bounds = _WINOGRAD if key.startswith("winograd") else _SHARE
         add = self.parameters.add
         return (
             add(Key("gpu", key, "compute"), regime.compute, hold=_HELD_GLOBALLY, **bounds),

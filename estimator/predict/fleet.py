@@ -182,7 +182,12 @@ class Fleet:
 
     def _winograd(self, category: Category, path: Path) -> Regime | None:
         usable = category.kind == "conv" and path.name == "vector" and self.factors.winograd
-        return self.calibration.gpu.regimes.get("winograd") if usable else None
+        return self.calibration.gpu.regimes.get(winograd_key(category)) if usable else None
+
+
+def winograd_key(category: Category) -> str:
+    """Return the name of the 3x3 fast path: for weight gradients cuDNN has it only in separate kernels."""
+    return "winograd.wgrad" if category.phase is Phase.WGRAD else "winograd"
 
 
 def bandwidth_of(device: Device) -> float:
