@@ -132,9 +132,8 @@ class Works:
     def prepare(self, wanted: Iterable[tuple[Recipe, int]]) -> None:
         """Lower all recipes at the batches that are wanted; what fails is raised where it is asked for."""
         pairs = list(wanted)
-        missing = any(
-            recipe not in self._refused and batch not in self._works.get(recipe, {}) for recipe, batch in pairs
-        )
+        wanting = [(recipe, batch) for recipe, batch in pairs if recipe not in self._refused]
+        missing = any(batch not in self._works.get(recipe, {}) for recipe, batch in wanting)
         if missing and not self._keep:
             self._works.clear()
         batches: dict[Recipe, set[int]] = {}
