@@ -87,9 +87,12 @@ def cpu_times(
 
 
 def _optimizer_call_s(table: KernelTable, factors: SoftwareFactors) -> Floats:
-    """Share what an optimizer's call costs out to its kernels; other calls have nothing to hand over."""
+    """Share what an optimizer's call costs out to its kernels; other calls have nothing to hand over.
+
+    A table may hold several batches' kernels below one another; each of them has the runs of the first.
+    """
     updates = table.phase == PHASES.index(Phase.OPTIMIZER)
-    runs = float(table.runs[updates].sum())
+    runs = float(table.runs[updates[: len(table.runs)]].sum())
     each = call_seconds(table, factors, "optimizer") / runs if runs else 0.0
     return np.where(updates, each, 0.0)
 

@@ -26,7 +26,7 @@ SAVED: dict[str, object] = {
     "inputs": {"network": "mlp_mnist"},
     "device": {
         "name": "CPU", "id": "this-cpu", "kind": "cpu", "devices": 1, "detected": True, "lanes": 64,
-        "peak_flop_per_s": 2e11, "bandwidth_bytes_per_s": None,
+        "peak_flop_per_s": 2e11, "bandwidth_bytes_per_s": None, "power_limit_w": None,
     },
     "predicted": {
         **TIMES,
