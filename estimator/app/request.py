@@ -111,12 +111,12 @@ def training_of(request: Request, recipe: Training) -> Training:
 def on_kind(training: Training, kind: DeviceKind) -> Training:
     """Return the recipe as a framework runs it on one kind of device.
 
-    On a CPU, and on GPUs before 2023, optimizers visit parameters one by one, but tuned code (mode fused)
-    has brought optimizers of one pass since Apex (2018); no layout changes are needed where there are no
-    tensor cores (the predictor drops them for such GPUs).
+    On a CPU, and on GPUs before 2023, optimizers visit parameters one by one; tuned code has brought
+    optimizers of one pass since Apex (2018), and compilers make one of the whole update. No layout changes
+    are needed where there are no tensor cores (the predictor drops them for such GPUs).
     """
     software = training.software
-    if kind is DeviceKind.CPU or (software.era < FOREACH_SINCE and software.mode is not Mode.FUSED):
+    if kind is DeviceKind.CPU or (software.era < FOREACH_SINCE and software.mode is Mode.EAGER):
         software = replace(software, optimizer=OptimizerKernels.SINGLE)
     elif software.mode is not Mode.EAGER:
         software = replace(software, optimizer=OptimizerKernels.FUSED)
