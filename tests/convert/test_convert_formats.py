@@ -214,5 +214,5 @@ def test_a_module_of_ones_own_is_converted_by_name(tmp_path: Path, monkeypatch: 
 def test_an_unknown_source_is_refused_with_a_suggestion() -> None:
     with pytest.raises(InputError, match="did you mean 'timm'"):
         convert_source("tim:resnet50")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no file"):
         convert_source("hf:nowhere/config.json")
