@@ -112,6 +112,8 @@ def gradients_s(
     per_node = devices_per_node(system)
     inside = max(1, min(parallel.data, per_node // min(per_node, parallel.tensor * parallel.context)))
     ranks = replace(system, count=parallel.data, nodes=ceil(parallel.data / inside))
+    if system.between is not None:  # the devices of a host that belong to other groups exchange theirs, too
+        ranks = replace(ranks, between=system.between.faster(inside / per_node))
     if parallel.data % ranks.nodes:
         ranks = replace(ranks, nodes=parallel.data)
     half = policy.product.itemsize if policy.autocast else policy.weights.itemsize

@@ -14,9 +14,10 @@ from estimator.predict.replica import Replica
 from estimator.predict.sharding import Stream, expert_products, split_experts, split_sequence, split_tensors
 from estimator.predict.step import estimate_step
 from estimator.predict.table import build_table
+from estimator.predict.waits import gradients_s
 from estimator.software import Software
 from estimator.workload.kernel import GemmShape, Kernel, Op, Phase
-from estimator.workload.workload import Footprint, LayerWork, Workload
+from estimator.workload.workload import Collective, Footprint, LayerWork, Workload
 
 if TYPE_CHECKING:
     from estimator.hardware.device import Device
@@ -209,3 +210,19 @@ def test_experts_on_several_hosts_cost_more_to_reach(v100: Device, calibration: 
         return step.phases.communication_s
 
     assert waiting(4) > waiting(1) > 0
+
+
+def test_groups_of_replicas_share_the_network_of_their_hosts(v100: Device, calibration: Calibration) -> None:
+    replica = Replica.of(
+        replace(transformer(), collectives=(Collective(kind="all_reduce", bytes=4 * 10**9),)), 4
+    )
+
+    def seconds(tensor: int) -> float:
+        system = System(device=v100, count=2 * tensor, nodes=2, within=FAST, between=SLOW)
+        return gradients_s(
+            replica, 1, system, Parallelism(data=2, tensor=tensor), policy=POLICIES.get("fp32"),
+            calibration=calibration, busy_s=0.0,
+        )  # fmt: skip
+
+    # each of four devices sends a quarter over a quarter of the host's network
+    assert seconds(4) == pytest.approx(seconds(1), rel=1e-3)
