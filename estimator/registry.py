@@ -32,7 +32,7 @@ class Registry(Generic[T]):
         try:
             return self._items[name]
         except KeyError:
-            raise InputError(f"unknown {self.kind} {name!r}", hint=suggestion(name, self._items)) from None
+            raise InputError(f"unknown {self.kind} {name!r}", hint=suggestion(name, self)) from None
 
     def __contains__(self, name: object) -> bool:
         """Tell whether a thing of that name is there."""

@@ -8,14 +8,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from estimator.errors import InputError
+from estimator.layers.lazy import LazyRegistry
 from estimator.layers.tape import Tape, Tensor
 from estimator.precision import DType
-from estimator.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from estimator.layers.tape import Record, Setting, Signature
+    from estimator.registry import Registry
 
 
 class LayerError(InputError):
@@ -49,7 +50,7 @@ class Layer(ABC):
         """
 
 
-LAYERS: Registry[type[Layer]] = Registry("layer type")
+LAYERS: Registry[type[Layer]] = LazyRegistry("layer type")
 
 L = TypeVar("L", bound=type[Layer])
 

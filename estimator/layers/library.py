@@ -1,4 +1,4 @@
-"""Brings in every family of layers, so that the registry is complete."""
+"""All families of layers at once: for whoever walks over the whole registry, and to index it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 import estimator.layers
 from estimator.layers.base import LAYERS
 
-__all__ = ["LAYERS", "load_library"]
+__all__ = ["LAYERS", "families_text", "load_library"]
 
 
 @cache
@@ -20,4 +20,18 @@ def load_library() -> None:
             importlib.import_module(f"{estimator.layers.__name__}.{module.name}")
 
 
-load_library()
+def families_text() -> str:
+    """Return the index of the layer types as ``families.py`` has it."""
+    load_library()
+    found: dict[str, list[str]] = {}
+    for name in LAYERS:
+        family = LAYERS.get(name).__module__.removeprefix("estimator.layers.")
+        found.setdefault(family, []).append(name)
+    lines = ["FAMILIES: dict[str, tuple[str, ...]] = {"]
+    for family in sorted(found):
+        lines += [f'    "{family}": (', *(f'        "{name}",' for name in found[family]), "    ),"]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+if __name__ == "__main__":
+    print(families_text(), end="")  # noqa: T201 - for whoever added a layer

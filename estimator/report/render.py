@@ -10,7 +10,6 @@ from estimator.registry import Registry
 from estimator.report.formats.markup import render_csv, render_markdown
 from estimator.report.formats.plain import render_plain
 from estimator.report.formats.terminal import render_table
-from estimator.report.html.page import render_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +40,14 @@ def _json(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
     return json.dumps(result.to_mapping(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _html(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    """Draw a page; its parts are loaded only for that."""
+    from estimator.report.html.page import render_html
+
+    del result, medium
+    return render_html(screen())
+
+
 FORMATS: Registry[Format] = Registry("output format")
 for _format in (
     Format(
@@ -52,7 +59,7 @@ for _format in (
     Format("json", (".json",), _json),
     Format("csv", (".csv",), lambda _result, screen, _medium: render_csv(screen())),
     Format("markdown", (".md", ".markdown"), lambda _result, screen, _medium: render_markdown(screen())),
-    Format("html", (".html", ".htm"), lambda _result, screen, _medium: render_html(screen())),
+    Format("html", (".html", ".htm"), _html),
 ):
     FORMATS.add(_format.name, _format)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.document import ListNode, MapNode, Scalar
 from estimator.layers.arguments import Range
-from estimator.layers.library import LAYERS
+from estimator.layers.base import LAYERS
 from estimator.networks.graph import Input, Network, Reference
 from estimator.networks.language.binding import Binder
 from estimator.networks.language.containers import CONTAINERS
