@@ -42,14 +42,17 @@ def product_observations(measured: Path) -> list[Observation]:
 def recalibrate(observations: Sequence[Observation]) -> Recalibration:
     """Fit the observations, beginning from the prior; equal observations give equal bytes."""
     prior = load_prior()
-    fitted = Problem(observations, prior).fit()
-    drawn = Problem(sample(observations), prior)
+    problem = Problem(observations, prior)
+    use = problem.plausible()
+    fitted = problem.fit(use)
+    kept = [one for one, used in zip(observations, use, strict=True) if used]
+    drawn = Problem(sample(kept), prior)
     base = drawn.fit()
     residuals = [one for by in _LEFT_OUT for one in cross_validate(drawn, by, base)]
     spreads = dict(sorted({**prior.spreads, **spreads_of(residuals, _SOURCE)}.items()))
     calibration = replace(fitted.calibration, spreads=spreads)
     return Recalibration(
         texts=calibration_texts(calibration),
-        bases=device_bases(observations, replace(fitted, calibration=calibration)),
-        rows=len(observations),
+        bases=device_bases(kept, replace(fitted, calibration=calibration, residuals=fitted.residuals[use])),
+        rows=len(kept),
     )

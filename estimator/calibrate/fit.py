@@ -16,7 +16,9 @@ from estimator.calibrate.solve import group_weights, scatter_weights, solve
 from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Scale
+from estimator.predict.table import PHASES
 from estimator.provenance import Basis, Provenance
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _ROWS_FOR_A_SCALE, _NETWORKS_FOR_A_SCALE = 10, 2
 _DIGITS = 4
+_IMPLAUSIBLE = np.log(8.0)
+_FORWARD_INTEREST = 0.3  # it is training that is asked about; single products count in full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,15 @@ class Problem:
             waiting=np.array([each.waiting_s for each in hosts]),
         )
         self._measured = np.log([o.seconds for o in observations])
+        self._interest = np.array([_FORWARD_INTEREST if _is_inference(o) else 1.0 for o in observations])
+
+    def plausible(self) -> NDArray[np.bool_]:
+        """Mark the observations within a factor of eight of the start.
+
+        What is further off is a unit or a network read wrongly (frames for utterances, say), not a speed.
+        """
+        predicted, _ = self.design.log_seconds(np.array(self.parameters.start))
+        return np.asarray(np.abs(self._measured - predicted) < _IMPLAUSIBLE)
 
     def fit(self, use: NDArray[np.bool_] | None = None, begin: Fit | None = None) -> Fit:
         """Fit the observations that ``use`` marks (default all); residuals are of all of them.
@@ -83,6 +96,7 @@ class Problem:
             [(o.source, o.device.id) for o in seen],
             [(o.source, o.device.id, o.network, o.precision, o.software) for o in seen],
         )
+        weights *= self._interest
         from_logs = begin.logs if begin else None
         logs = solve(self.design, self.parameters, self._measured, weights, from_logs)
         predicted, _ = self.design.log_seconds(logs)
@@ -95,6 +109,12 @@ class Problem:
         predicted, _ = self.design.log_seconds(logs)
         calibration = _apply(self.start, self.parameters, logs, seen)
         return Fit(calibration=calibration, residuals=self._measured - predicted, logs=logs)
+
+
+def _is_inference(observation: Observation) -> bool:
+    table = observation.table
+    trained = (table.phase == PHASES.index(Phase.WGRAD)) & (table.runs > 0)
+    return len(table.runs) > 1 and not trained.any()
 
 
 def fit(observations: Sequence[Observation], start: Calibration) -> Fit:
