@@ -28,8 +28,11 @@ def families_text() -> str:
         family = LAYERS.get(name).__module__.removeprefix("estimator.layers.")
         found.setdefault(family, []).append(name)
     lines = ["FAMILIES: dict[str, tuple[str, ...]] = {"]
-    for family in sorted(found):
-        lines += [f'    "{family}": (', *(f'        "{name}",' for name in found[family]), "    ),"]
+    for family, names in sorted(found.items()):
+        if len(names) == 1:  # as the formatter writes it
+            lines.append(f'    "{family}": ("{names[0]}",),')
+        else:
+            lines += [f'    "{family}": (', *(f'        "{name}",' for name in names), "    ),"]
     return "\n".join([*lines, "}"]) + "\n"
 
 
