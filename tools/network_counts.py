@@ -1,4 +1,4 @@
-# ruff: noqa: INP001 - a script of its own, no package
+
 """Counts the zoo and records the result, for ``estimator networks list`` (``make counts``)."""
 
 from __future__ import annotations
