@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from torch import nn
 
@@ -71,16 +71,14 @@ class GraphModule(nn.Module):  # type: ignore[misc]
         return out
 
 
-class Watch:
+class Watch(Protocol):
     """What a run of the layers can be watched by."""
 
     def forward(self, index: int) -> AbstractContextManager[Torch]:
         """Return the context that a layer's forward runs in."""
-        raise NotImplementedError
 
     def leaves(self, index: int, sources: Sequence[Torch], outputs: Sequence[Torch]) -> None:
-        """Take note of a layer\'s outputs, and of the backward nodes its inputs came from."""
-        raise NotImplementedError
+        """Take note of a layer's outputs, and of the backward nodes its inputs came from."""
 
 
 def _number(end: Torch) -> Torch:
