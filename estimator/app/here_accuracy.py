@@ -46,7 +46,7 @@ CASES: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
     ("gru_lm", (), (2, 8)),
     ("bert_base", ("seq=64", "layers=4"), (1, 4)),
     ("gpt2", ("seq=64",), (1, 4)),
-    ("transformer_base", (), (1, 4)),
+    ("transformer_base", ("seq=64",), (1, 2)),
     ("keras_imdb_fasttext", (), (32, 128)),
 )
 _BUSY = 0.5  # CPUs kept busy by others

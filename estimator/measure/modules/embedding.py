@@ -8,13 +8,24 @@ import torch
 from torch import nn
 
 from estimator.measure.modules.pointwise import truth
-from estimator.measure.modules.registry import Function, Weighted, builds, functions, native
+from estimator.measure.modules.registry import Function, Weighted, builds, functions
 
 if TYPE_CHECKING:
     from estimator.measure.framework import Torch
     from estimator.measure.modules.registry import Call
 
-native("Embedding", "EmbeddingBag")
+# As language models begin. torch.nn's own tables are fifty times as wide: where one is tied to the layer that
+# gives the logits, most probabilities are then too small for a normal number, and CPUs crawl over those.
+_TABLE_STD = 0.02
+
+
+@builds("Embedding", "EmbeddingBag")
+def table(call: Call) -> nn.Module:
+    """Build a table to look up."""
+    built = getattr(nn, call.layer.type_name)(**call.arguments())
+    with torch.no_grad():
+        built.weight.normal_(0.0, _TABLE_STD)
+    return built
 
 
 class Parameter(Weighted):
