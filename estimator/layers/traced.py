@@ -58,9 +58,7 @@ class FunctionalConvolution(Layer):
         )
         if min(size_out) < 1:
             raise LayerError(f"{self.type_name}: kernel {list(kernel)} does not fit input {list(x.shape)}")
-        shape = ConvShape(
-            n, channels, weight.shape[0], self.groups, size, size_out, kernel, stride, dilation
-        )
+        shape = ConvShape(n, channels, weight.shape[0], self.groups, size, size_out, kernel, stride, dilation)
         return conv(tape, x, weight, others[0] if others else None, shape)
 
 
@@ -262,9 +260,7 @@ class SlidingWindow(Layer):
         place = axis(self.dim, len(x.shape), self.type_name)
         count = (x.shape[place] - self.size) // self.step + 1
         if count < 1:
-            raise LayerError(
-                f"SlidingWindow: {self.size} does not fit {list(x.shape)}", argument="size"
-            )
+            raise LayerError(f"SlidingWindow: {self.size} does not fit {list(x.shape)}", argument="size")
         steps = explicit(x.shape, x.strides)
         shape = (*x.shape[:place], count, *x.shape[place + 1 :], self.size)
         strides = (*steps[:place], steps[place] * self.step, *steps[place + 1 :], steps[place])
