@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.report import DeviceBasis
 
 BASES = "bases.csv"
-_MOST_NETWORKS = 40
+_MOST_NETWORKS = 25
 _TABLES = ("*.csv", "*.csv.gz")
 
 
@@ -45,7 +45,7 @@ def observations_from(paths: Sequence[Path]) -> list[Observation]:
     """Return the steps and products of the tables that a fit can use, in the order of their names."""
     aliases = read_alias_tables(bundled_root() / ALIASES)
     rows = [row for table in _tables(paths) for row in read_measurements(table)]
-    works = Works(open_network, processes=os.cpu_count() or 1, keep=False)
+    works = Works(open_network, processes=os.cpu_count() or 1)
     cases = thinned(interpret_all(rows, aliases)[0])
     seen = CasePredictor(aliases, works, load_prior()).observe(cases)
     products = [one for path in paths if path.is_dir() for one in product_observations(path)]

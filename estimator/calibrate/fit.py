@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ROWS_FOR_A_SCALE, _NETWORKS_FOR_A_SCALE = 10, 2
 _DIGITS = 4
 _IMPLAUSIBLE = np.log(8.0)
-_FORWARD_INTEREST = 0.3  # it is training that is asked about; single products count in full
+_FORWARD_INTEREST = 0.5  # it is training that is asked about; single products count in full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +97,7 @@ class Problem:
             [(o.source, o.device.id, o.network, o.precision, o.software) for o in seen],
         )
         weights *= self._interest
+        weights *= len(seen) / weights.sum()
         from_logs = begin.logs if begin else None
         logs = solve(self.design, self.parameters, self._measured, weights, from_logs)
         predicted, _ = self.design.log_seconds(logs)
@@ -112,7 +113,10 @@ class Problem:
 
 
 def _is_inference(observation: Observation) -> bool:
+    """Tell whether a GPU only ran forward passes; tables of CPUs time the phases of a step one by one."""
     table = observation.table
+    if observation.device.kind is DeviceKind.CPU:
+        return False
     trained = (table.phase == PHASES.index(Phase.WGRAD)) & (table.runs > 0)
     return len(table.runs) > 1 and not trained.any()
 
