@@ -1,4 +1,3 @@
-
 """Compares the shipped conversions with a table of golden counts, and says how the archive was made.
 
     python tools/check_conversion.py GOLDEN.csv      columns: model, input, params, fwd_flops_b1

@@ -1,4 +1,3 @@
-
 """Counts the zoo and records the result, for ``estimator networks list`` (``make counts``)."""
 
 from __future__ import annotations

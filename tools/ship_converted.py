@@ -1,4 +1,3 @@
-
 """Converts every architecture of torchvision and timm, checks the counts, and packs the archive that ships.
 
 Needs torch, torchvision and timm (see docs/conversion.md); nothing is downloaded. Two steps, so that the

@@ -12,6 +12,7 @@ from estimator.errors import InputError
 from estimator.networks.lowering import lower
 from estimator.predict.run import Schedule, estimate_run
 from estimator.predict.step import estimate_step
+from estimator.predict.table import build_table
 from estimator.results.prediction import (
     BoundSummary,
     DeviceSummary,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from estimator.predict.estimate import StepEstimate
     from estimator.predict.interval import TimeRange
     from estimator.predict.run import RunEstimate
+    from estimator.predict.table import KernelTable
     from estimator.provenance import Assumption
     from estimator.workload.workload import Footprint, Workload
 
@@ -47,6 +49,7 @@ class LoweredRun:
 
     training: Training
     workload: Workload
+    table: KernelTable
     doubled: Footprint
 
 
@@ -54,8 +57,12 @@ def lowered(network: Network, training: Training, kind: DeviceKind) -> LoweredRu
     """Return the work of one step as a framework runs it on ``kind``."""
     recipe = on_kind(training, kind)
     twice = replace(recipe, batch=2 * recipe.batch)
+    workload = lower(network, recipe)
     return LoweredRun(
-        training=recipe, workload=lower(network, recipe), doubled=lower(network, twice).footprint
+        training=recipe,
+        workload=workload,
+        table=build_table(workload),
+        doubled=lower(network, twice).footprint,
     )
 
 
@@ -120,6 +127,7 @@ def _predict(
         coverage=coverage,
         measured_here=grounds.measured_here,
         input_samples_per_s=training.images_per_s,
+        table=run.table,
     )
     length = _run_length(step, training)
     peak = device.peaks.best(training.precision.product)

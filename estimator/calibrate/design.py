@@ -75,7 +75,7 @@ class Host(NamedTuple):
     """What the host does in an observation: launches, the coefficient of each, seconds beside them."""
 
     launches: float = 0.0
-    index: int = NONE
+    coefficient: int = NONE
     waiting_s: float = 0.0
 
 

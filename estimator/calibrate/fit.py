@@ -69,7 +69,7 @@ class Problem:
             len(observations),
             len(self.parameters.keys),
             launches=np.array([each.launches for each in hosts]),
-            host=np.array([each.index for each in hosts], dtype=np.intp),
+            host=np.array([each.coefficient for each in hosts], dtype=np.intp),
             waiting=np.array([each.waiting_s for each in hosts]),
         )
         self._measured = np.log([o.seconds for o in observations])

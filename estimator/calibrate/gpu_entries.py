@@ -11,8 +11,8 @@ from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
 from estimator.predict.factors import library_factors, software_factors, waiting_seconds
-from estimator.predict.fleet import Fleet, path_of, regime_key, winograd_key
-from estimator.predict.gpu import Picker, launches, traffic_s, work_flops
+from estimator.predict.fleet import Fleet, Picker, path_of, regime_key, winograd_key
+from estimator.predict.gpu import launches, traffic_s, work_flops
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration, Regime, SoftwareFactors
-    from estimator.predict.gpu import Picker
     from estimator.predict.table import Category
     from estimator.software import Layout, Software
 
@@ -97,6 +96,26 @@ def path_of(device: Device, category: Category) -> Path:
     return product_path(device, category.dtype if category.dtype.is_floating else DType.FP32)
 
 
+class Picker:
+    """Columns of all classes stacked, then taken by kernel; each is worked out once."""
+
+    def __init__(self, columns: list[Column], category: NDArray[np.intp]) -> None:
+        self._columns = columns
+        self._category = category
+        self._found: dict[str, Floats] = {}
+
+    def __call__(self, name: str) -> Floats:
+        """Return one column of the classes, ``(K, D)``; it is not to be written to."""
+        if name not in self._found:
+            stacked: Floats = np.stack([getattr(column, name) for column in self._columns]).astype(np.float64)
+            self._found[name] = stacked[self._category]
+        return self._found[name]
+
+    def is_of(self, category: NDArray[np.intp]) -> bool:
+        """Tell whether the kernels are the ones this was made for."""
+        return self._category is category
+
+
 @dataclass(frozen=True)
 class Fleet:
     """GPUs under one software and calibration; columns are worked out once for each class of kernels."""
@@ -118,6 +137,12 @@ class Fleet:
     def pickers(self) -> dict[tuple[Category, ...], Picker]:
         """What was last worked out for the kernels of one network."""
         return {}
+
+    def new_picker(self, categories: tuple[Category, ...], category: NDArray[np.intp]) -> Picker:
+        """Return the columns of the kernels of a network, kept in place of the last one's."""
+        self.pickers.clear()
+        self.pickers[categories] = Picker([self.column(each) for each in categories], category)
+        return self.pickers[categories]
 
     @cached_property
     def factors(self) -> SoftwareFactors:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from estimator.hardware.efficiency import SoftwareFactors
-    from estimator.predict.fleet import Column, Fleet
+    from estimator.predict.fleet import Fleet, Picker
     from estimator.predict.table import KernelTable
 
     Floats = NDArray[np.float64]
@@ -80,33 +80,11 @@ def combine(compute_s: Floats, memory_s: Floats, order: Floats) -> Floats:
     return np.where(order == 1, result, np.where(order == 2, square, fourth))  # noqa: PLR2004  (p)
 
 
-class Picker:
-    """Columns of all classes stacked, then taken by kernel; each is worked out once."""
-
-    def __init__(self, columns: list[Column], category: NDArray[np.intp]) -> None:
-        self._columns = columns
-        self._category = category
-        self._found: dict[str, Floats] = {}
-
-    def __call__(self, name: str) -> Floats:
-        """Return one column of the classes, ``(K, D)``; it is not to be written to."""
-        if name not in self._found:
-            stacked: Floats = np.stack([getattr(column, name) for column in self._columns]).astype(np.float64)
-            self._found[name] = stacked[self._category]
-        return self._found[name]
-
-    def is_of(self, category: NDArray[np.intp]) -> bool:
-        """Tell whether the kernels are the ones this was made for."""
-        return self._category is category
-
-
 def _picker(table: KernelTable, fleet: Fleet) -> Picker:
     """Return what the devices attain on each kernel; batches of one network share it."""
     known = fleet.pickers.get(table.categories)
     if known is None or not known.is_of(table.category):
-        known = Picker([fleet.column(category) for category in table.categories], table.category)
-        fleet.pickers.clear()
-        fleet.pickers[table.categories] = known
+        known = fleet.new_picker(table.categories, table.category)
     return known
 
 
@@ -144,7 +122,8 @@ def _tiled(
 
 def _sums_over_samples(table: KernelTable) -> NDArray[np.bool_]:
     """Tell which convolutions have the batch in the sum of their products, not in their rows."""
-    return table.phase == PHASES.index(Phase.WGRAD)
+    deep: NDArray[np.bool_] = table.phase == PHASES.index(Phase.WGRAD)
+    return deep
 
 
 def launches(table: KernelTable, factors: SoftwareFactors) -> Floats:

@@ -56,13 +56,15 @@ def estimate_step(
     coverage: float = DEFAULT_COVERAGE,
     measured_here: bool = False,
     input_samples_per_s: float | None = None,
+    table: KernelTable | None = None,
 ) -> StepEstimate:
     """Return the time of one step: ``repeats`` passes of the batch on each device, then the optimizer.
 
     ``input_samples_per_s`` is what the input pipeline delivers to each device; None takes it as never the
-    limit. Raises InputError when the device lacks the format or a figure that the model needs.
+    limit. ``table`` are the workload's kernels where they were made before.
+    Raises InputError when the device lacks the format or a figure that the model needs.
     """
-    table = build_table(workload)
+    table = table or build_table(workload)
     device = system.device
     times = kernel_times(table, device, software, calibration)
     parts, per_kernel = bound_parts(times), times.total_s[:, 0]

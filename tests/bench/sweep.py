@@ -12,6 +12,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from typing import TYPE_CHECKING
 
 from estimator.app.fleet import able
 from estimator.catalog.calibration import load_calibration
@@ -24,6 +25,9 @@ from estimator.predict.sweep import Sweep
 from estimator.predict.table import build_pair
 from estimator.software import Software
 
+if TYPE_CHECKING:
+    from estimator.workload.workload import Workload
+
 NETWORKS = ("resnet50", "vgg16", "mobilenet_v2", "bert_base")
 PRECISIONS = ("fp32", "amp")
 MILLION, SMALL, LARGE = 1_000_000, 8, 256
@@ -34,7 +38,7 @@ def predict(network: str, precision: str, batches: int) -> tuple[int, float]:
     opened = load_network(network)
     software = Software()
 
-    def lowered(batch: int) -> object:
+    def lowered(batch: int) -> Workload:
         return lower(opened, Training(batch=batch, precision=POLICIES.get(precision), software=software))
 
     small, large = build_pair(lowered(SMALL), lowered(LARGE))

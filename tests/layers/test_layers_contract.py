@@ -25,8 +25,16 @@ PRODUCTS = frozenset({Op.GEMM, Op.BMM, Op.CONV, Op.GROUPED, Op.DEPTHWISE, Op.ATT
 
 # Layers whose first dimension is no batch (of a weight that is an input), or whose work ignores it.
 NO_BATCH = frozenset(
-    {"Parameter", "Constant", "Serial", "Addcmul", "FunctionalConv1d", "FunctionalConv2d", "FunctionalConv3d",
-     "FunctionalBatchNorm"}
+    {
+        "Parameter",
+        "Constant",
+        "Serial",
+        "Addcmul",
+        "FunctionalConv1d",
+        "FunctionalConv2d",
+        "FunctionalConv3d",
+        "FunctionalBatchNorm",
+    }
 )
 # Factorizations and their gradients have counts of their own; autocast leaves them in their format.
 FACTORIZATIONS = frozenset({"TriangularSolve", "Cholesky", "LU", "QR"})
