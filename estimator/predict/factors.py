@@ -75,5 +75,7 @@ def call_seconds(table: KernelTable, factors: SoftwareFactors, call: str) -> flo
     """Return what one call of a step costs beside its kernels; none where the step does not make it."""
     seconds = factors.call_s.get(call, 0.0)
     phases = [PHASES.index(phase) for phase in _CALLS[call]]
-    made = bool((np.isin(table.phase, phases) & (table.runs > 0)).any()) if seconds else False
+    # A table of several batches holds their kernels below one another; the first's runs are those of all.
+    phase = table.phase[: len(table.runs)]
+    made = bool((np.isin(phase, phases) & (table.runs > 0)).any()) if seconds else False
     return seconds if made else 0.0
