@@ -56,6 +56,7 @@ $(CONVERT)/stamp: tools/ship_converted.py
 bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
 	$(BIN)/python tests/bench/speed.py
 	$(BIN)/python tests/bench/counters.py
+	$(BIN)/python tests/bench/zoo.py
 
 $(VENV)/run.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,8 +1,10 @@
-"""What holds for every network of the zoo: it says where it is from, lowers, and does so fast."""
+"""What holds for every network of the zoo: it says where it is from, and lowers.
+
+How fast it lowers is measured by tests/bench/zoo.py: a time is no property of a busy machine.
+"""
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +20,6 @@ from estimator.networks.training import Training
 FOLDER = Path(estimator.__file__).parent.parent / "profiles" / "networks"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 LONGEST = {"resnet50": 45, "gpt2": 36, "llama": 32, "llama3_8b": 8}
-SECONDS = 0.3  # of processor time; 0.05 where nothing else runs
 
 
 def test_the_zoo_is_large() -> None:
@@ -33,10 +34,7 @@ def test_a_network_is_named_as_its_file_and_lowers(name: str) -> None:
     assert network.family
     assert network.source
     assert network.inputs
-    lower(network, Training(batch=1, training=False))
-    start = time.process_time()
     inference = lower(network, Training(batch=1, training=False))
-    assert time.process_time() - start < SECONDS
     trained = lower(network, Training(batch=2))
     assert inference.parameters > 0
     assert trained.backward_flops > 0
