@@ -133,4 +133,4 @@ def _gains(baseline: Prediction, fastest: Prediction) -> tuple[LayerGain, ...]:
                     speed_up=slow_s / fast_s,
                 )
             )
-    return tuple(sorted(rows, key=lambda row: -row.speed_up))
+    return tuple(sorted(rows, key=lambda row: (-round(row.speed_up, 9), row.path)))  # no order by rounding

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
-from estimator.predict.cpu import cpu_peak, cpu_times
-from estimator.predict.fleet import Fleet, bandwidth_of, path_of
+from estimator.predict.cpu import cpu_times
+from estimator.predict.fleet import Fleet
 from estimator.predict.gpu import gpu_times
 from estimator.predict.step import is_unusual, share_of_launches
-from estimator.predict.sweep import Sweep, with_host
+from estimator.predict.sweep import Sweep, lacking, with_host
 from estimator.predict.table import PHASES
 from estimator.workload.kernel import Phase
 
@@ -127,21 +126,9 @@ class Roster:
 
 def able(table: KernelTable, devices: Sequence[Device]) -> tuple[tuple[Device, ...], dict[str, str]]:
     """Return the devices that can run every kernel, and by id what the others lack."""
-    fit, lacking = [], {}
-    for device in devices:
-        try:
-            if device.kind is DeviceKind.GPU:
-                bandwidth_of(device)
-            for category in table.categories:
-                if device.kind is DeviceKind.GPU:
-                    path_of(device, category)
-                else:
-                    cpu_peak(device, category.dtype)
-        except InputError as error:
-            lacking[device.id] = str(error)
-        else:
-            fit.append(device)
-    return tuple(fit), lacking
+    reasons = {device.id: lacking(device, table.categories) for device in devices}
+    fit = tuple(device for device in devices if reasons[device.id] is None)
+    return fit, {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def _stacked(span: Span, shares: Floats) -> KernelTable:

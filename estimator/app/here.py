@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from estimator.app.transfer import transfer
@@ -63,6 +62,8 @@ def fingerprint(facts: HostFacts) -> dict[str, str]:
 
 def installed(package: str) -> str | None:
     """Return the version of a package without importing it."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 NETWORKS = "here"
 DEFAULT_BUDGET_S = 30.0
-_BATCHES = (1, 4)  # times the batch that a network's file names
+_BATCHES = (0.25, 1, 4)  # times the batch that a network's file names: weights count most in small ones
 _PHASES = {
     "forward": (Phase.FORWARD,),
     "backward": (Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE),
@@ -49,7 +50,8 @@ _PHASES = {
 }
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _PASSES = 4
-_SHORTEST_S = 20e-6  # a phase below this is the clock's and the interpreter's
+_SHORTEST_S = 20e-6  # a part below this is the clock's and the interpreter's
+_LEAST_SHARE = 0.02  # of the step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,32 +75,44 @@ class Row:
         return float(sweep.step_s(self.table)[0])
 
     def observations(self, source: str) -> list[Observation]:
-        """Return the step by phase, as the fit sees it."""
-        found = []
-        for name, phases in _PHASES.items():
-            kernels = self._kernels(phases)
-            times = self.measured.phases.get(name)
-            if not kernels or times is None or times.median < _SHORTEST_S:
-                continue
-            found.append(
-                Observation(
-                    table=table_of(kernels),
-                    device=self.device,
-                    software=self.run.training.software,
-                    seconds=times.median,
-                    network=self.network,
-                    source=source,
-                    precision=self.run.training.precision.name,
-                )
-            )
-        return found
+        """Return the step in parts, as the fit sees it: layers of a kind by phase, and the optimizer.
 
-    def _kernels(self, phases: tuple[Phase, ...]) -> list[Kernel]:
-        workload = self.run.workload
-        if phases == (Phase.OPTIMIZER,):
-            return list(workload.optimizer)
-        own = [k for layer in workload.layers for k in layer.kernels if k.phase in phases]
-        return own * workload.repeats
+        Where layers were not watched, whole phases: a class of kernels then hides behind others.
+        """
+        parts: list[tuple[list[Kernel], float]] = []
+        for name, phases in _PHASES.items():
+            times = self.measured.phases.get(name)
+            if times is None:
+                continue
+            if phases == (Phase.OPTIMIZER,):
+                parts.append((list(self.run.workload.optimizer), times.median))
+            elif self.measured.layers:
+                parts += self._by_kind(name, phases)
+            else:
+                own = [k for layer in self.run.workload.layers for k in layer.kernels if k.phase in phases]
+                parts.append((own * self.run.workload.repeats, times.median))
+        return [
+            Observation(
+                table=table_of(kernels), device=self.device, software=self.run.training.software,
+                seconds=seconds, network=self.network, source=source,
+                precision=self.run.training.precision.name,
+            )
+            for kernels, seconds in parts
+            if kernels and seconds >= _SHORTEST_S
+        ]  # fmt: skip
+
+    def _by_kind(self, name: str, phases: tuple[Phase, ...]) -> list[tuple[list[Kernel], float]]:
+        """Return the kernels and seconds of each kind of layer that takes a share of the step worth a row."""
+        measured = {layer.path: getattr(layer, f"{name}_s") for layer in self.measured.layers}
+        kernels: dict[str, list[Kernel]] = defaultdict(list)
+        seconds: dict[str, float] = defaultdict(float)
+        for layer in self.run.workload.layers:
+            own = [k for k in layer.kernels if k.phase in phases]
+            if own and layer.path in measured:
+                kernels[layer.kind] += own
+                seconds[layer.kind] += measured[layer.path]
+        least = _LEAST_SHARE * self.measured.step.median
+        return [(kernels[kind], seconds[kind]) for kind in kernels if seconds[kind] >= least]
 
 
 def at_measured_clock(device: Device, facts: HostFacts) -> Device:
@@ -129,7 +143,12 @@ def measure_rows(
 ) -> list[Row]:
     """Measure every calibration network at its batches, in about the budget."""
     cases = [
-        (network, replace(Training(**network.recipe), batch=times * int(network.recipe.get("batch", 8))))
+        (
+            network,
+            replace(
+                Training(**network.recipe), batch=max(1, round(times * int(network.recipe.get("batch", 8))))
+            ),
+        )
         for times in _BATCHES
         for network in calibration_networks()
     ]
@@ -142,7 +161,7 @@ def measure_rows(
             threads=threads, cpu_time=cpu_time,
         )  # fmt: skip
         run = lowered(network, training, device.kind)
-        measured = measure_step(replace(order_of(subject, run), memory=False, layers=False))
+        measured = measure_step(replace(order_of(subject, run), memory=False))
         rows.append(
             Row(
                 network=network.name, batch=training.batch, run=run, measured=measured,

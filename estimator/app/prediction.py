@@ -12,6 +12,7 @@ from estimator.errors import InputError
 from estimator.networks.lowering import lower
 from estimator.predict.run import Schedule, estimate_run
 from estimator.predict.step import estimate_step
+from estimator.predict.sweep import Sweep, lacking
 from estimator.predict.table import build_table
 from estimator.results.prediction import (
     BoundSummary,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from estimator.networks.graph import Network
     from estimator.networks.training import Training
     from estimator.predict.estimate import StepEstimate
+    from estimator.predict.gpu import KernelTimes
     from estimator.predict.interval import TimeRange
     from estimator.predict.run import RunEstimate
     from estimator.predict.table import KernelTable
@@ -80,22 +82,48 @@ def predict_named(
     Each kind of device is lowered once. ``ground`` tells what the prediction for a device rests on, where
     that is not the same calibration for all.
     """
-    runs: dict[DeviceKind, LoweredRun] = {}
+    runs = {
+        kind: lowered(network, training, kind)
+        for kind in dict.fromkeys(named.system.device.kind for named in systems)
+    }
     said = assumptions_of(request, training)
+    grounded = [
+        ground(named.system.device)
+        if ground
+        else Grounds(device=named.system.device, calibration=calibration)
+        for named in systems
+    ]
     predictions, refused = [], []
-    for named in systems:
-        kind = named.system.device.kind
-        if kind not in runs:
-            runs[kind] = lowered(network, training, kind)
-        device = named.system.device
-        grounds = ground(device) if ground else Grounds(device=device, calibration=calibration)
+    for named, grounds, times in zip(systems, grounded, _times_of(runs, grounded), strict=True):
         assumed = (*said, *named.assumptions, *grounds.assumptions)
         system = replace(named.system, device=grounds.device)
         try:
-            predictions.append(_predict(runs[kind], system, grounds, request.coverage, assumed))
+            run = runs[system.device.kind]
+            predictions.append(_predict(run, system, grounds, request.coverage, assumed, times=times))
         except InputError as error:
             refused.append(str(error))
     return tuple(predictions), tuple(refused)
+
+
+def _times_of(runs: Mapping[DeviceKind, LoweredRun], grounded: Sequence[Grounds]) -> list[KernelTimes | None]:
+    """Return the kernels' times on each device, of all that share a calibration at once.
+
+    None stands for a device on which the network cannot be told, or that is alone: the step says why.
+    """
+    found: list[KernelTimes | None] = [None] * len(grounded)
+    for kind, run in runs.items():
+        groups: dict[int, list[int]] = {}
+        for place, grounds in enumerate(grounded):
+            if grounds.device.kind is kind and not lacking(grounds.device, run.table.categories):
+                groups.setdefault(id(grounds.calibration), []).append(place)
+        for places in groups.values():
+            if len(places) == 1:
+                continue
+            devices = tuple(grounded[place].device for place in places)
+            sweep = Sweep(devices, run.training.software, grounded[places[0]].calibration)
+            for place, times in zip(places, sweep.kernel_times(run.table), strict=True):
+                found[place] = times
+    return found
 
 
 def prediction_result(
@@ -116,6 +144,8 @@ def _predict(
     grounds: Grounds,
     coverage: float,
     said: Sequence[Assumption],
+    *,
+    times: KernelTimes | None,
 ) -> Prediction:
     training, device = run.training, system.device
     step = estimate_step(
@@ -128,6 +158,7 @@ def _predict(
         measured_here=grounds.measured_here,
         input_samples_per_s=training.images_per_s,
         table=run.table,
+        times=times,
     )
     length = _run_length(step, training)
     peak = device.peaks.best(training.precision.product)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from estimator.app.here import Grounds
+    from estimator.app.host import HostDevices
     from estimator.app.request import Request
     from estimator.app.systems import NamedSystem
     from estimator.hardware.device import Device
@@ -87,13 +88,11 @@ def systems_for(
     request: Request, specs: Sequence[str], root: Path | None, *, every: bool = False
 ) -> tuple[NamedSystem, ...]:
     """Return the systems named, all of the catalogue, or those of this machine where none is named."""
-    from estimator.app.host import host_devices
     from estimator.app.systems import is_local, local_system, named_system
     from estimator.catalog.lookup import all_devices
-    from estimator.cli.host import host_facts
 
-    needs_host = root is not None or not (specs or every) or any(map(is_local, specs))
-    found = host_devices(host_facts(root)) if needs_host else None
+    needs_host = root is not None or not specs or any(map(is_local, specs))
+    found = _found_here(root) if needs_host else None
     here = found.devices if found else ()
     if every:
         catalogue = [local_system(d, count=request.devices, link=request.link) for d in all_devices()]
@@ -106,6 +105,13 @@ def systems_for(
         remedy = found.findings[0].remedy if found and found.findings else "name one with --device"
         raise InputError("nothing in this machine can be predicted for", hint=remedy)
     return tuple(local_system(d, count=request.devices, link=request.link) for d in here)
+
+
+def _found_here(root: Path | None) -> HostDevices:
+    from estimator.app.host import host_devices
+    from estimator.cli.host import host_facts
+
+    return host_devices(host_facts(root))
 
 
 def read_deadline(deadline: str | None) -> float | None:

@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from estimator.predict.interval import TimeRange
     from estimator.provenance import Assumption
 
@@ -64,6 +66,26 @@ class LayerTime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LayerTimes:
+    """The layers of a step as columns of equal length; a LayerTime is made of each as it is read."""
+
+    paths: tuple[str, ...]
+    forward_s: tuple[float, ...]
+    backward_s: tuple[float, ...]
+    bounds: tuple[Bound, ...]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __iter__(self) -> Iterator[LayerTime]:
+        columns = zip(self.paths, self.forward_s, self.backward_s, self.bounds, strict=True)
+        return (
+            LayerTime(path=path, forward_s=forward_s, backward_s=backward_s, bound=bound)
+            for path, forward_s, backward_s, bound in columns
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepEstimate:
     """One training step of ``samples`` over all devices; ``mfu`` is None where the peak is not known."""
 
@@ -72,7 +94,7 @@ class StepEstimate:
     mfu: float | None
     phases: PhaseTimes
     bounds: BoundTimes
-    layers: tuple[LayerTime, ...]
+    layers: LayerTimes
     assumptions: tuple[Assumption, ...] = ()
 
     @property

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
-from estimator.hardware.efficiency import Scale
+from estimator.hardware.efficiency import Regime, Scale
 from estimator.precision import DType
 from estimator.predict.factors import library_factors, software_factors
 from estimator.workload.kernel import Phase
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from estimator.hardware.device import Device
-    from estimator.hardware.efficiency import Calibration, Regime, SoftwareFactors
+    from estimator.hardware.efficiency import Calibration, SoftwareFactors
     from estimator.predict.table import Category
     from estimator.software import Layout, Software
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HALF = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
 _NO_SCALE = Scale()
+_NO_WINOGRAD = Regime(compute=0.0, memory=0.0, depth=0.0)
 _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
 _V100_FEED_BYTES = 1024.0  # 512 fp16 multiply-adds a clock
 _POWER_YEAR = 2016
@@ -91,6 +93,14 @@ def product_path(device: Device, dtype: DType) -> Path:
     return Path("matrix", matrix) if matrix > vector else Path("vector", vector)
 
 
+class _Paths(NamedTuple):
+    """The distinct units some devices multiply a format on, which of them each uses, and its FLOP/s."""
+
+    names: tuple[str, ...]
+    which: NDArray[np.intp]
+    attained: Floats
+
+
 def path_of(device: Device, category: Category) -> Path:
     """Return the units a class of kernels runs on; work on integers takes about as long as on fp32."""
     return product_path(device, category.dtype if category.dtype.is_floating else DType.FP32)
@@ -131,7 +141,8 @@ class Fleet:
                 message = f"{device.id} is not a GPU"
                 raise ValueError(message)
             bandwidth_of(device)
-        object.__setattr__(self, "_columns", {})
+        for name in ("_columns", "_paths_known", "_gains"):
+            object.__setattr__(self, name, {})
 
     @cached_property
     def pickers(self) -> dict[tuple[Category, ...], Picker]:
@@ -173,40 +184,81 @@ class Fleet:
         """Return what each device attains on a class of kernels."""
         columns: dict[Category, Column] = self.__dict__["_columns"]
         if category not in columns:
-            cells = [self._cell(device, category) for device in self.devices]
-            columns[category] = Column(*(np.array(values) for values in zip(*cells, strict=True)))
+            columns[category] = self._column(category)
         return columns[category]
 
-    def _cell(self, device: Device, category: Category) -> tuple[float | int | bool, ...]:
-        path = path_of(device, category)
-        regimes = self.calibration.gpu.regimes
-        regime = regimes[regime_key(regimes, category, path.name, self.software.layout)]
-        scales = scales_of(device, self.calibration)
+    def _column(self, category: Category) -> Column:
         stem = category.kind.partition(".")[0]
-        factors = library_factors(self.calibration, self.software, device, stem)
-        time = factors.time * factors.kinds.get(stem, 1.0)
-        compute = float(np.prod([path.scale(s) * s.kinds.get(stem, 1.0) for s in scales])) / time
-        memory = float(np.prod([s.memory * s.kinds.get(stem, 1.0) for s in scales])) / time
-        compute *= sustained_share(device, self.calibration)
-        if path.name == "matrix":
-            dtype = category.dtype if category.dtype.is_floating else DType.FP32  # as path_of takes it
-            compute *= feed_share(device, dtype, self.calibration.gpu.feed)
-        bandwidth = bandwidth_of(device) * flight_share(device, self.calibration.gpu.flight_bytes_per_clock)
-        fast = self._winograd(category, path)
-        return (
-            path.peak * regime.compute * compute,
-            bandwidth * regime.memory * memory,
-            regime.depth,
-            regime.order,
-            regime.step_s,
-            path.name == "matrix",
-            path.peak * fast.compute * compute if fast else 0.0,
-            bandwidth * fast.memory * memory if fast else 0.0,
-            fast.depth if fast else 0.0,
+        paths = self._paths(category.dtype if category.dtype.is_floating else DType.FP32)
+        known, layout = self.calibration.gpu.regimes, self.software.layout
+        regimes = [known[regime_key(known, category, name, layout)] for name in paths.names]
+        fast = [self._winograd(category, name) or _NO_WINOGRAD for name in paths.names]
+        gain = self._gain(stem)
+
+        def of(entries: list[Regime], figure: str) -> Floats:
+            return np.array([getattr(entry, figure) for entry in entries])[paths.which]
+
+        compute, memory = paths.attained * gain, self._bandwidth * gain
+        return Column(
+            compute=compute * of(regimes, "compute"),
+            memory=memory * of(regimes, "memory"),
+            depth=of(regimes, "depth"),
+            order=of(regimes, "order").astype(np.intp),
+            step_s=of(regimes, "step_s"),
+            matrix=np.array([name == "matrix" for name in paths.names])[paths.which],
+            winograd_compute=compute * of(fast, "compute"),
+            winograd_memory=memory * of(fast, "memory"),
+            winograd_depth=of(fast, "depth"),
         )
 
-    def _winograd(self, category: Category, path: Path) -> Regime | None:
-        usable = category.kind == "conv" and path.name == "vector" and self.factors.winograd
+    @cached_property
+    def _scales(self) -> list[tuple[Scale, ...]]:
+        return [scales_of(device, self.calibration) for device in self.devices]
+
+    @cached_property
+    def _bandwidth(self) -> Floats:
+        """Bytes/s each device draws with the requests its units keep in flight."""
+        flight = self.calibration.gpu.flight_bytes_per_clock
+        drawn = [bandwidth_of(device) * flight_share(device, flight) for device in self.devices]
+        return np.array(drawn) * [prod(scale.memory for scale in scales) for scales in self._scales]
+
+    @cached_property
+    def _sustained(self) -> Floats:
+        return np.array([sustained_share(device, self.calibration) for device in self.devices])
+
+    def _paths(self, dtype: DType) -> _Paths:
+        """Return the units the devices multiply a format on, and the FLOP/s they attain there."""
+        known: dict[DType, _Paths] = self.__dict__["_paths_known"]
+        if dtype not in known:
+            paths = [product_path(device, dtype) for device in self.devices]
+            names = tuple(dict.fromkeys(path.name for path in paths))
+            feed = self.calibration.gpu.feed
+            attained = [
+                path.peak
+                * prod(path.scale(scale) for scale in scales)
+                * (feed_share(device, dtype, feed) if path.name == "matrix" else 1.0)
+                for path, device, scales in zip(paths, self.devices, self._scales, strict=True)
+            ]
+            which = np.array([names.index(path.name) for path in paths])
+            known[dtype] = _Paths(names, which, np.array(attained) * self._sustained)
+        return known[dtype]
+
+    def _gain(self, stem: str) -> Floats:
+        """Return how much faster a class of kernels runs by device and by release of the libraries."""
+        known: dict[str, Floats] = self.__dict__["_gains"]
+        if stem not in known:
+            releases: dict[int | None, float] = {}
+            for device in self.devices:
+                year = device.architecture.year
+                if year not in releases:
+                    factors = library_factors(self.calibration, self.software, device, stem)
+                    releases[year] = factors.time * factors.kinds.get(stem, 1.0)
+            own = [prod(scale.kinds.get(stem, 1.0) for scale in scales) for scales in self._scales]
+            known[stem] = np.array(own) / [releases[device.architecture.year] for device in self.devices]
+        return known[stem]
+
+    def _winograd(self, category: Category, path: str) -> Regime | None:
+        usable = category.kind == "conv" and path == "vector" and self.factors.winograd
         return self.calibration.gpu.regimes.get(winograd_key(category)) if usable else None
 
 

@@ -43,6 +43,16 @@ class KernelTimes:
         """All of it."""
         return self.busy_s + self.launch_s + self.serial_s
 
+    def of(self, column: int) -> KernelTimes:
+        """Return the times on one of the devices, ``(K, 1)``."""
+        one = slice(column, column + 1)
+        return KernelTimes(
+            busy_s=self.busy_s[:, one],
+            launch_s=self.launch_s[:, one],
+            serial_s=self.serial_s[:, one],
+            compute_bound=self.compute_bound[:, one],
+        )
+
 
 def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
     """Return the time of each kernel of a table on each device of a fleet."""
@@ -71,12 +81,11 @@ def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
 
 def combine(compute_s: Floats, memory_s: Floats, order: Floats) -> Floats:
     """Return ``(compute^p + memory^p)^(1/p)`` for p of 1, 2 or 4, without calling the slow power."""
-    orders = np.unique(order)
     result = compute_s + memory_s
-    if (orders == 1).all():
+    if (order == 1).all():
         return result
     square = np.sqrt(compute_s**2 + memory_s**2)
-    fourth = np.sqrt(np.sqrt(compute_s**4 + memory_s**4)) if (orders == 4).any() else square  # noqa: PLR2004  (p)
+    fourth = np.sqrt(np.sqrt(compute_s**4 + memory_s**4)) if (order == 4).any() else square  # noqa: PLR2004  (p)
     return np.where(order == 1, result, np.where(order == 2, square, fourth))  # noqa: PLR2004  (p)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from estimator.hardware.architecture import DeviceKind
 from estimator.predict.assumptions import assumptions_of
 from estimator.predict.collectives import data_parallel_s, exchange_s
 from estimator.predict.cpu import cpu_peak
-from estimator.predict.estimate import Bound, BoundTimes, LayerTime, PhaseTimes, StepEstimate
+from estimator.predict.estimate import Bound, BoundTimes, LayerTimes, PhaseTimes, StepEstimate
 from estimator.predict.factors import host_seconds, software_factors
 from estimator.predict.fleet import product_path
 from estimator.predict.interval import (
@@ -22,7 +23,7 @@ from estimator.predict.interval import (
     time_range,
 )
 from estimator.predict.sweep import kernel_times, with_host
-from estimator.predict.table import PHASES, build_table
+from estimator.predict.table import BACKWARD, PHASES, build_table
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
@@ -34,13 +35,12 @@ if TYPE_CHECKING:
     from estimator.precision import PrecisionPolicy
     from estimator.predict.gpu import KernelTimes
     from estimator.predict.interval import TimeRange
-    from estimator.predict.table import KernelTable
+    from estimator.predict.table import Category, KernelTable
     from estimator.software import Software
     from estimator.workload.workload import Workload
 
     Floats = NDArray[np.float64]
 
-_BACKWARD = (Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE)
 ON_DEVICE = (Bound.COMPUTE, Bound.MEMORY, Bound.LAUNCH, Bound.SERIAL)
 _UNUSUAL = ("grouped", "depthwise.large", "custom", "recurrent", "scatter")
 _UNUSUAL_SHARE = 0.2
@@ -57,16 +57,18 @@ def estimate_step(
     measured_here: bool = False,
     input_samples_per_s: float | None = None,
     table: KernelTable | None = None,
+    times: KernelTimes | None = None,
 ) -> StepEstimate:
     """Return the time of one step: ``repeats`` passes of the batch on each device, then the optimizer.
 
     ``input_samples_per_s`` is what the input pipeline delivers to each device; None takes it as never the
-    limit. ``table`` are the workload's kernels where they were made before.
+    limit. ``table`` are the workload's kernels, ``times`` theirs on the device, ``(K, 1)``, where they were
+    made before.
     Raises InputError when the device lacks the format or a figure that the model needs.
     """
     table = table or build_table(workload)
     device = system.device
-    times = kernel_times(table, device, software, calibration)
+    times = times or kernel_times(table, device, software, calibration)
     parts, per_kernel = bound_parts(times), times.total_s[:, 0]
     device_s = table.total(per_kernel)
     host_s = host_excess_s(table, device, device_s, software, calibration)
@@ -129,7 +131,7 @@ def host_excess_s(
 def phase_seconds(table: KernelTable, per_kernel: Floats) -> tuple[float, float, float, float]:
     """Return the seconds of forward, backward (with what it computes again), optimizer and data."""
     by_phase = dict(zip(PHASES, table.by_phase(per_kernel).tolist(), strict=True))
-    backward_s = sum(by_phase[phase] for phase in _BACKWARD)
+    backward_s = sum(by_phase[phase] for phase in BACKWARD)
     return by_phase[Phase.FORWARD], backward_s, by_phase[Phase.OPTIMIZER], by_phase[Phase.DATA]
 
 
@@ -148,9 +150,14 @@ def _data_excess_s(step_s: float, workload: Workload, input_samples_per_s: float
 
 def is_unusual(table: KernelTable, per_kernel: Floats) -> bool:
     """Tell whether much of the time goes to kernels whose speed is hard to tell."""
-    unusual = np.array([category.kind.startswith(_UNUSUAL) for category in table.categories])
+    unusual = _unusual(table.categories)
     total = table.total(per_kernel)
     return table.total(np.where(unusual[table.category], per_kernel, 0.0)) > _UNUSUAL_SHARE * total
+
+
+@lru_cache(maxsize=64)
+def _unusual(categories: tuple[Category, ...]) -> NDArray[np.bool_]:
+    return np.array([category.kind.startswith(_UNUSUAL) for category in categories], dtype=bool)
 
 
 def range_of(
@@ -182,19 +189,14 @@ def model_flop_share(
     return flops / (peak * step_s) if step_s > 0 else None
 
 
-def layer_times(workload: Workload, table: KernelTable, parts: dict[Bound, Floats]) -> tuple[LayerTime, ...]:
+def layer_times(workload: Workload, table: KernelTable, parts: dict[Bound, Floats]) -> LayerTimes:
     """Return the time of each layer; ``parts`` are seconds of one run of each kernel by bound."""
-    count = len(workload.layers)
-    forward = np.array([table.by_layer(part, count, [Phase.FORWARD]) for part in parts.values()])
-    backward = np.array([table.by_layer(part, count, _BACKWARD) for part in parts.values()])
-    bounds = tuple(parts)
+    layers, bounds = workload.layers, tuple(parts)
+    forward, backward = table.passes_by_layer(np.array(list(parts.values())), len(layers))
     largest = (forward + backward).argmax(axis=0)
-    return tuple(
-        LayerTime(
-            path=layer.path,
-            forward_s=float(forward[:, i].sum()),
-            backward_s=float(backward[:, i].sum()),
-            bound=bounds[largest[i]],
-        )
-        for i, layer in enumerate(workload.layers)
+    return LayerTimes(
+        paths=tuple(layer.path for layer in layers),
+        forward_s=tuple(forward.sum(axis=0).tolist()),
+        backward_s=tuple(backward.sum(axis=0).tolist()),
+        bounds=tuple(bounds[i] for i in largest.tolist()),
     )

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
-from estimator.predict.cpu import cpu_times
+from estimator.predict.cpu import cpu_peak, cpu_times
 from estimator.predict.factors import host_seconds, software_factors
-from estimator.predict.fleet import Fleet
+from estimator.predict.fleet import Fleet, bandwidth_of, path_of
 from estimator.predict.gpu import gpu_times
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.gpu import KernelTimes
-    from estimator.predict.table import KernelTable
+    from estimator.predict.table import Category, KernelTable
     from estimator.software import Software
 
     Floats = NDArray[np.float64]
@@ -64,6 +67,18 @@ class Sweep:
                 result[index] = with_host(table.runs @ gpu_times(table, fleet).total_s, host)
         return result
 
+    def kernel_times(self, table: KernelTable) -> Iterator[KernelTimes]:
+        """Give the time of each kernel on each device in turn, ``(K, 1)``."""
+        found: list[KernelTimes | None] = [None] * len(self.devices)
+        for index, members, fleet in self._groups:
+            if fleet is None:
+                times = cpu_times(table, members, self.software, self.calibration)
+            else:
+                times = gpu_times(table, fleet)
+            for column, place in enumerate(index):
+                found[place] = times.of(column)
+        return (times for times in found if times is not None)
+
     def host_s(self, table: KernelTable) -> float:
         """Return the seconds a GPU's host needs for a step."""
         return host_seconds(table, software_factors(self.calibration, self.software))
@@ -72,6 +87,22 @@ class Sweep:
 def with_host(device_s: Floats | float, host_s: Floats | float) -> Floats | float:
     """Return the time of a stream that device and host work on together: ``(d^4 + h^4)^(1/4)``."""
     return np.sqrt(np.sqrt(np.square(np.square(device_s)) + host_s**4))
+
+
+def lacking(device: Device, categories: Iterable[Category]) -> str | None:
+    """Say what of a device is missing to run classes of kernels and tell how fast; None if nothing."""
+    formats = {category.dtype: category for category in categories}
+    try:
+        if device.kind is DeviceKind.GPU:
+            bandwidth_of(device)
+        for category in formats.values():
+            if device.kind is DeviceKind.GPU:
+                path_of(device, category)
+            else:
+                cpu_peak(device, category.dtype)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def kernel_times(

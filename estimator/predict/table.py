@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
 
 PHASES = tuple(Phase)
+BACKWARD = frozenset({Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE})
 OPTIMIZER_LAYER = -1
 PRODUCT_OPS = frozenset({Op.GEMM, Op.BMM, Op.CONV, Op.GROUPED, Op.DEPTHWISE})
 _THIN_CHANNELS = 16
@@ -58,7 +60,7 @@ class ProductShape(NamedTuple):
     lowered: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class KernelTable:
     """Columns of length K (distinct kernels); ``runs`` how often each runs in a step.
 
@@ -119,6 +121,24 @@ class KernelTable:
         weights = np.where(chosen, per_kernel[self.kernel] * self.calls, 0.0)
         slot = np.where(self.layer == OPTIMIZER_LAYER, layers, self.layer)
         return _sum_by(slot, weights, layers + 1)
+
+    def passes_by_layer(self, figures: Floats, layers: int) -> tuple[Floats, Floats]:
+        """Sum figures by kernel, ``(B, K)``, over each layer's forward and backward: two of ``(B, layers)``.
+
+        What is computed again in the backward pass is part of it.
+        """
+        rows, width = len(figures), 3 * (layers + 1)
+        slot = self._pass_of_call * (layers + 1) + np.where(self.layer == OPTIMIZER_LAYER, layers, self.layer)
+        slots = np.arange(rows)[:, None] * width + slot
+        weights = figures[:, self.kernel] * self.calls
+        sums = _sum_by(slots.ravel(), weights.ravel(), rows * width).reshape(rows, 3, layers + 1)
+        return sums[:, 0, :layers], sums[:, 1, :layers]
+
+    @cached_property
+    def _pass_of_call(self) -> Ints:
+        """Of each call: 0 for forward, 1 for backward, 2 for the rest."""
+        of_phase = np.array([0 if p is Phase.FORWARD else 1 if p in BACKWARD else 2 for p in PHASES])
+        return of_phase[self.phase[self.kernel]]
 
     def between(self, other: KernelTable, share: float) -> KernelTable:
         """Return the table ``share`` of the way to ``other``: work grows linearly with the batch.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.registry import Registry
+from estimator.report.formats.json_text import render_json
 from estimator.report.formats.markup import render_csv, render_markdown
 from estimator.report.formats.plain import render_plain
 from estimator.report.formats.terminal import render_table
@@ -37,7 +37,7 @@ class Format:
 
 def _json(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
     del screen, medium
-    return json.dumps(result.to_mapping(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return render_json(result.to_mapping()) + "\n"
 
 
 def _html(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:

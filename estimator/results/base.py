@@ -12,6 +12,8 @@ from estimator import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_NAMES: dict[type[Any], tuple[str, ...]] = {}  # asking a dataclass for its fields each time is slow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
@@ -25,20 +27,30 @@ class Result:
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    return {name: plain(getattr(value, name)) for name in _names(type(value))}
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - any value of a result
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """Return the fields of a dataclass; none of any other type."""
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    return _NAMES[kind]
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401, PLR0911 - any value of a result
     """Return ``value`` as JSON has it: dataclasses as mappings, enums as text, no NaN or infinity."""
-    if is_dataclass(value):
-        return _plain_fields(value)
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, dict) or hasattr(value, "items"):
-        mapping: Mapping[Any, Any] = value
-        return {str(plain(key)): plain(item) for key, item in mapping.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if _names(kind):
+        return _plain_fields(value)
+    if hasattr(value, "items"):
+        mapping: Mapping[Any, Any] = value
+        return {str(plain(key)): plain(item) for key, item in mapping.items()}
     return value

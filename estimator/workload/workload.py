@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from estimator.workload.kernel import Phase
@@ -75,7 +76,7 @@ class Footprint:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Workload:
     """A training step of ``batch`` samples on one device.
 
@@ -98,12 +99,12 @@ class Workload:
         """All weights, shared ones once."""
         return sum(layer.parameters for layer in self.layers)
 
-    @property
+    @cached_property
     def forward_flops(self) -> int:
         """Product FLOPs of one forward pass of the batch."""
         return sum(layer.forward_flops for layer in self.layers)
 
-    @property
+    @cached_property
     def backward_flops(self) -> int:
         """Product FLOPs of one backward pass of the batch."""
         return sum(layer.backward_flops for layer in self.layers)

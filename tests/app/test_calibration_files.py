@@ -13,7 +13,7 @@ from estimator.calibrate.cpu_rows import read_measurements
 from estimator.calibrate.row_aliases import read_alias_tables
 from estimator.catalog.calibration import PARTS, load_calibration
 from estimator.catalog.store import bundled_root
-from estimator.cli.main import app
+from estimator.cli.main import program
 from estimator.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_the_same_tables_give_the_same_bytes(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "made"
-    done = CliRunner().invoke(app, ["calibrate", "--from", str(table), "--out", str(out)])
+    done = CliRunner().invoke(program(), ["calibrate", "--from", str(table), "--out", str(out)])
     assert done.exit_code == 0, done.stderr
     again = recalibrate_from([table])
     assert again.rows > 0
@@ -57,6 +57,6 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         recalibrate_from([tmp_path / "none.csv"])
     with pytest.raises(InputError, match="no measurement table"):
         recalibrate_from([tmp_path])
-    done = CliRunner().invoke(app, ["calibrate", "--from", str(tmp_path)])
+    done = CliRunner().invoke(program(), ["calibrate", "--from", str(tmp_path)])
     assert done.exit_code == 2
     assert "--out" in done.stderr

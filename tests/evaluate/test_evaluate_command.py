@@ -7,14 +7,14 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from estimator.cli.main import app
+from estimator.cli.main import program
 
 DATA = str(Path(__file__).parents[1] / "golden" / "evaluate" / "rows.csv")
 LEFT_OUT = ("source_id=MLPERF", "source_id=LLMFOUNDRY", "source_id=MODELCARD", "source_id=VTRAIN_S")
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["evaluate", *arguments])
+    result = CliRunner().invoke(program(), ["evaluate", *arguments])
     return result.exit_code, result.output
 
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from estimator.app.explanation import parse_measured
 from estimator.catalog.interconnects import load_interconnect
-from estimator.cli.main import app
+from estimator.cli.main import program
 from estimator.errors import InputError, MeasurementError
 from estimator.measure.collectives import fit_line, ring_share
 from estimator.measure.images import decode_png, encode_png, find_images, make_images
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def run(*arguments: str) -> Any:  # noqa: ANN401 - click's result
-    return CliRunner().invoke(app, list(arguments))
+    return CliRunner().invoke(program(), list(arguments))
 
 
 def test_images_made_are_images_read() -> None:

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from estimator.cli.main import app
+from estimator.cli.main import program
 from estimator.results.measurement import MeasurementResult
 from estimator.results.schema import json_schema
 
@@ -24,7 +24,7 @@ SHORT = ("--for", "0.3s", "--threads", "1", "--cpu-time")
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+    return CliRunner().invoke(program(), [str(a) for a in arguments])
 
 
 def measured(path: Path, *more: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from estimator.catalog.calibration import load_calibration
 from estimator.catalog.lookup import resolve_device
 from estimator.catalog.networks import zoo
 from estimator.cli.host import host_facts
-from estimator.cli.main import app
+from estimator.cli.main import program
 from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.system import System
 from estimator.measure.session import StepMeasurement
@@ -162,14 +162,14 @@ def test_others_of_its_kind_move_half_way_and_get_a_wider_range(kept: HereCalibr
 
 @pytest.mark.usefixtures("kept")
 def test_predictions_here_say_so() -> None:
-    done = CliRunner().invoke(app, ["predict", "lenet5", "--device", "cpu", "--format", "json"])
+    done = CliRunner().invoke(program(), ["predict", "lenet5", "--device", "cpu", "--format", "json"])
     prediction = json.loads(done.stdout)["predictions"][0]
     assert prediction["step"]["time_s"]["basis"] == "measured here"
     assert any(a["value"].startswith("measured here on") for a in prediction["assumptions"])
 
 
 def test_calibrate_without_here_asks(own_folder: Path) -> None:
-    done = CliRunner().invoke(app, ["calibrate"])
+    done = CliRunner().invoke(program(), ["calibrate"])
     assert done.exit_code == 2
     assert "--here" in done.stderr
     assert not own_folder.exists()
@@ -182,11 +182,12 @@ def test_the_command_measures_and_keeps(own_folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("estimator.app.here_calibration.calibration_networks", lambda: few)
     monkeypatch.setattr("estimator.app.here_calibration.at_measured_clock", lambda device, _facts: device)
     done = CliRunner().invoke(
-        app, ["calibrate", "--here", "--for", "0.5s", "--threads", "1", "--cpu-time", "--format", "json"]
+        program(),
+        ["calibrate", "--here", "--for", "0.5s", "--threads", "1", "--cpu-time", "--format", "json"],
     )
     assert done.exit_code == 0, done.stderr
     data = json.loads(done.stdout)
-    assert data["measured"] == 4
+    assert data["measured"] == 6
     path = own_folder / "estimator" / "here" / f"{data['device']['id']}.json"
     assert path.is_file()
     assert str(path) == data["saved_as"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 from typer.testing import CliRunner
 
-from estimator.cli.main import app
+from estimator.cli.main import program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,6 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
 
     def invoke(*arguments: str) -> Any:  # noqa: ANN401 - click's result
-        return CliRunner().invoke(app, list(arguments))
+        return CliRunner().invoke(program(), list(arguments))
 
     return invoke

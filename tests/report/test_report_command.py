@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from estimator.cli.main import app
+from estimator.cli.main import program
 from estimator.results.report import ReportResult
 from estimator.results.roofline import RooflineResult
 from estimator.results.schema import json_schema
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(*arguments: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(app, arguments, input=stdin)
+    return CliRunner().invoke(program(), arguments, input=stdin)
 
 
 PLOTS = (

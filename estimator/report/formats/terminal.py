@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from estimator.errors import MissingPackageError
 from estimator.report.blocks import Answer, Drawing, Facts, Heading, Paragraph, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from estimator.report.blocks import Block, Screen
@@ -92,6 +95,34 @@ def _widths(block: Table, shown: list[int], width: int) -> list[int] | None:
 
 
 def _print_grid(console: Console, block: Table, widths: dict[int, int]) -> None:
+    """Print rows under a rule; rich's own table, which is slow, only where cells must be folded."""
+    from rich.cells import cell_len
+
+    columns = [block.columns[index] for index in widths]
+    rows = [[row[index] for index in widths] for row in block.rows]
+    if any(cell_len(cell) > width for row in rows for cell, width in zip(row, widths.values(), strict=True)):
+        _print_folded(console, block, widths)
+        return
+    pads = [(width, column.align == "right") for column, width in zip(columns, widths.values(), strict=True)]
+    heads = [column.heading for column in columns]
+    console.out(_line(heads, pads), style="bold")
+    console.out("─" * (sum(widths.values()) + _GAP * (len(widths) - 1)))
+    for strong, group in groupby(enumerate(rows), key=lambda numbered: numbered[0] in block.emphasis):
+        text = "\n".join(_line(row, pads) for _, row in group)
+        console.out(text, style="bold" if strong else None)
+
+
+def _line(cells: Sequence[str], pads: Sequence[tuple[int, bool]]) -> str:
+    from rich.cells import cell_len
+
+    parts = []
+    for cell, (width, right) in zip(cells, pads, strict=True):
+        space = " " * (width - cell_len(cell))
+        parts.append(space + cell if right else cell + space)
+    return (" " * _GAP).join(parts)
+
+
+def _print_folded(console: Console, block: Table, widths: dict[int, int]) -> None:
     from rich import box
     from rich.table import Table as RichTable
 

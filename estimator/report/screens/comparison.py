@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from estimator.report.blocks import Block, Screen
     from estimator.results.prediction import ComparisonResult, LayerGain, Prediction
 
+_DETAILED = 20  # devices worth more than a row
+_EXPLAINED = 5  # where there are more
 _GAINS_SHOWN = 3
 _KWH_J = 3.6e6
 
@@ -20,14 +22,17 @@ _KWH_J = 3.6e6
 def comparison_screen(result: ComparisonResult) -> Screen:
     """Return a row a device, fastest first, then why, then which layers gain."""
     ordered = sorted(result.predictions, key=lambda p: -p.step.samples_per_s)
+    base = _baseline(result, ordered)
+    detailed = [p for i, p in enumerate(ordered) if i < _DETAILED or p is base]
     blocks: list[Block] = [
         Answer(_answer(result, ordered)),
         Paragraph(_basis(ordered), "dim"),
         _times_table(result, ordered),
-        _hardware_table(ordered),
-        _phases(ordered),
-        *_costs(result, ordered),
-        *(Paragraph(sentence) for sentence in result.explanation),
+        *_left_out(len(ordered) - len(detailed)),
+        _hardware_table(detailed),
+        _phases(detailed),
+        *_costs(result, detailed),
+        *(Paragraph(sentence) for sentence in _sentences(result, base, detailed)),
     ]
     if result.gains:
         blocks.append(_gains(result.gains))
@@ -61,6 +66,21 @@ def _basis(ordered: list[Prediction]) -> str:
 
 def _baseline(result: ComparisonResult, ordered: list[Prediction]) -> Prediction:
     return next((p for p in ordered if p.device.id == result.baseline), ordered[-1])
+
+
+def _left_out(count: int) -> list[Block]:
+    if not count:
+        return []
+    text = f"below, the fastest {_DETAILED} and the baseline; --format json has the other {count} too"
+    return [Paragraph(text, "dim")]
+
+
+def _sentences(result: ComparisonResult, base: Prediction, detailed: list[Prediction]) -> list[str]:
+    """Return why the fastest are as fast as they are; there is a sentence for all but the baseline."""
+    others = [p for p in result.predictions if p is not base]
+    shown = detailed if len(detailed) <= _DETAILED else detailed[:_EXPLAINED]
+    wanted = {id(p) for p in shown}
+    return [sentence for p, sentence in zip(others, result.explanation, strict=False) if id(p) in wanted]
 
 
 def _times_table(result: ComparisonResult, ordered: list[Prediction]) -> Table:
