@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from estimator.catalog.cpu_parts import with_cores
+from estimator.catalog.cpu_parts import limited_to
 from estimator.catalog.lookup import architecture_for_nvidia, load_architecture
 from estimator.catalog.match import explain_match, match_detected
 from estimator.errors import InputError
@@ -91,7 +91,7 @@ def _known_cpu(known: Device, facts: HostFacts) -> Device:
     A virtual machine gets some cores of a socket, but never is the socket's bandwidth its own.
     """
     cores = facts.cpu.usable_cores or known.units
-    device = with_cores(known, cores)
+    device = limited_to(known, cores)
     bandwidth = None if facts.cpu.virtualised and cores < known.units else device.bandwidth_bytes_per_s
     return replace(
         device,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # What one core of a server draws when its neighbours are quiet: a slice gets at least this a core, up to
 # what its sockets have.
 _CORE_BYTES_PER_S = 10e9
+# The most that one core draws alone: 25 to 27 GB/s were measured on a Zen 4, and 46 GB/s by two of its cores.
+_MOST_BYTES_PER_S_A_CORE = 25e9
 
 
 def of_sockets(device: Device, sockets: int) -> Device:
@@ -77,6 +79,18 @@ def with_cores(device: Device, cores: float) -> Device:
     if cores >= device.units:
         return device
     return _with_units(device, cores)
+
+
+def limited_to(device: Device, cores: float) -> Device:
+    """Return the CPU of a process that may use ``cores`` of its cores: at most the bandwidth they draw."""
+    part = with_cores(device, cores)
+    bandwidth, most = part.bandwidth_bytes_per_s, cores * _MOST_BYTES_PER_S_A_CORE
+    if part is device or bandwidth is None or bandwidth <= most:
+        return part
+    note = f"{cores:g} of {device.units:g} cores, which cannot draw all that the channels have"
+    source = device.provenance["bandwidth_bytes_per_s"].source
+    provenance = {**device.provenance, "bandwidth_bytes_per_s": Provenance(source, Basis.ASSUMED, note)}
+    return replace(part, bandwidth_bytes_per_s=most, provenance=provenance)
 
 
 def _with_units(device: Device, units: float) -> Device:

@@ -11,7 +11,14 @@ from estimator.cli.guard import guarded
 from estimator.cli.options import FormatName, Output, Root
 
 Probe = Annotated[
-    bool, typer.Option("--probe", help="measure clock, matrix rate and bandwidth too, under two seconds")
+    bool,
+    typer.Option(
+        "--probe",
+        help=(
+            "measure clock, matrix rate and bandwidth too, under two seconds; "
+            "on a GPU also a kernel launch, through PyTorch"
+        ),
+    ),
 ]
 Nvml = Annotated[
     Path | None, typer.Option("--nvml", help="recorded answers of an NVIDIA driver, as doctor writes them")
@@ -31,7 +38,7 @@ def detect(
     estimator detect --probe
     """
     from estimator.app.detection import detection_result
-    from estimator.app.probing import probe_host
+    from estimator.app.probing import probe_machine
     from estimator.cli.host import host_facts
     from estimator.cli.output import emit, note
     from estimator.errors import InputError
@@ -41,6 +48,6 @@ def detect(
         raise InputError("--probe measures this machine", hint="leave out --root")
     facts = host_facts(root, nvml)
     if probe:
-        note("measuring for under two seconds ...")
-    result = detection_result(facts, probe_host(facts) if probe else None)
+        note("measuring ..." if facts.gpus else "measuring for under two seconds ...")
+    result = detection_result(facts, probe_machine(facts) if probe else None)
     emit(result, lambda: detection_screen(result), format_name=format_name, output=output)

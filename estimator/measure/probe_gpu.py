@@ -29,15 +29,19 @@ def probe_launch(
     if torch is None:
         try:
             torch = importlib.import_module("torch")
-        except ImportError:
-            return None, (_absent("PyTorch is not installed", "pip install 'estimator[torch]'"),)
+        except ImportError as error:
+            broken = not isinstance(error, ModuleNotFoundError)
+            why = f"PyTorch cannot be imported: {_line(error)}" if broken else "PyTorch is not installed"
+            return None, (_absent(why, "pip install 'estimator[torch]'"),)
+        except OSError as error:  # a library of its own that the loader does not find
+            why = f"PyTorch cannot be imported: {_line(error)}"
+            return None, (_absent(why, "install it anew"),)
     try:
         if not torch.cuda.is_available():
             return None, (_absent("PyTorch finds no GPU", "install the PyTorch build for this GPU"),)
         times = _time_launches(torch, clock)
     except (RuntimeError, AssertionError, OSError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        return None, (_absent(reason, "check the driver and the PyTorch build"),)
+        return None, (_absent(_line(error), "check the driver and the PyTorch build"),)
     return (
         Measured(value=min(times), low=min(times), high=statistics.median(times), repetitions=len(times)),
         (),
@@ -57,6 +61,10 @@ def _time_launches(torch: Any, clock: Callable[[], float]) -> list[float]:  # no
         torch.cuda.synchronize()
         times.append((clock() - start) / _LAUNCHES)
     return times
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _absent(why: str, remedy: str) -> Finding:

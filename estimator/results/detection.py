@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedDevice:
-    """One device with what follows from its architecture: dense peaks, bandwidth and ridge points."""
+    """One device with what follows from its architecture: dense peaks, bandwidth and ridge points.
+
+    ``launch_s`` is the time from one eager kernel launch to the next, None where it was not measured.
+    """
 
     id: str
     name: str
@@ -33,6 +36,7 @@ class DetectedDevice:
     ridge_point_flop_per_byte: Mapping[str, float]
     power_limit_w: float | None
     provenance: Mapping[str, Any]
+    launch_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

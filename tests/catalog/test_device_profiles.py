@@ -139,6 +139,57 @@ def test_known_peaks(name: str, unit: str, dtype: str, tflops: float) -> None:
     assert peaks[DType(dtype)] / TFLOP == pytest.approx(tflops, rel=0.015)
 
 
+# (case, where it was reported, device, unit, format, right TFLOP/s, the figure that was taken for it)
+PEAK_TABLE_CASES = [
+    ("109", "pytorch/torchtitan/pull/668", "A100-SXM4-80GB", "matrix", "bf16", 312.0, 156.0),  # tf32
+    ("109", "pytorch/torchtitan/pull/668", "H100 SXM", "matrix", "bf16", 989.4, 494.7),
+    ("109", "pytorch/torchtitan/pull/668", "H100 PCIe", "matrix", "bf16", 756.0, 378.0),
+    ("110", "redai-studio/Relax/pull/83", "RTX 3070 Ti", "matrix", "bf16", 43.5, 21.75),  # vector fp32
+    ("112", "NVIDIA/Megatron-LM/issues/1276", "H100 SXM", "matrix", "bf16", 989.4, 1979.0),  # sparse
+    ("113", "qoofyk/LLM_Sizing_Guide/issues/3", "H100 PCIe", "matrix", "fp16", 756.0, 1513.0),  # sparse
+    ("114", "rasbt/LLMs-from-scratch/issues/482", "H100 PCIe", "matrix", "bf16", 756.0, 204.9),  # vector fp16
+    (
+        "114",
+        "rasbt/LLMs-from-scratch/issues/482",
+        "H100 SXM",
+        "matrix",
+        "bf16",
+        989.4,
+        756.0,
+    ),  # of the PCIe card
+    ("115", "modula-systems/modula/pull/1", "RTX 3090", "matrix", "fp16", 71.2, 142.3),  # fp16 accumulation
+    (
+        "116",
+        "huggingface/huggingface.js/pull/1044",
+        "m2-pro-gpu-19",
+        "vector",
+        "fp32",
+        6.8,
+        13.6,
+    ),  # counted double
+]
+
+
+@pytest.mark.parametrize("case", PEAK_TABLE_CASES, ids=[f"{case[0]}-{case[2]}" for case in PEAK_TABLE_CASES])
+def test_public_peak_table_mistakes(case: tuple[str, str, str, str, str, float, float]) -> None:
+    """Figures that public tables mixed up; a device's ``datasheet_peaks`` must not hold the wrong one."""
+    number, report, name, unit, dtype, right, wrong = case
+    device = load_device(name)
+    where = (number, f"https://github.com/{report}")
+    assert getattr(device.peaks, unit)[DType(dtype)] / TFLOP == pytest.approx(right, rel=0.015), where
+    stated = device.datasheet_peaks.get(f"{dtype}_{unit}")
+    assert stated is None or stated / TFLOP != pytest.approx(wrong, rel=0.015), where
+
+
+def test_a_vector_figure_and_fp16_accumulation_keep_names_of_their_own() -> None:
+    """Cases 110, 114 and 115: what was mistaken is not lost, it only stands elsewhere."""
+    assert load_device("RTX 3070 Ti").peaks.vector[DType.FP32] / TFLOP == pytest.approx(21.75, rel=0.015)
+    narrow = datasheet_figure(load_device("RTX 3090"), "fp16_matrix_narrow")
+    assert narrow is not None
+    assert narrow / TFLOP == pytest.approx(142.3, rel=0.015)
+    assert load_device("m2-pro-gpu-19").peaks.vector[DType.FP16] / TFLOP == pytest.approx(6.8, rel=0.015)
+
+
 @pytest.mark.parametrize("name", ["GTX 1650", "GTX 1660 Ti", "GTX 1660 SUPER", "GTX 1650 Ti Laptop"])
 def test_gtx_16_has_no_tensor_cores(name: str) -> None:
     device = load_device(name)

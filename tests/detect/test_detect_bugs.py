@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from estimator.app.host import host_devices
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -97,6 +99,40 @@ def test_public_case(
 ) -> None:
     number, report, machine, path, right = case
     assert fact(detect_machine(load_machine(machine)), path) == right, (number, GITHUB + report)
+
+
+def test_slice_of_a_socket_is_not_given_the_sockets_bandwidth(
+    load_machine: Callable[[str], dict[str, Any]],
+    detect_machine: Callable[[Mapping[str, Any]], HostFacts],
+) -> None:
+    """Case local-5: two vCPUs of a 12-channel socket draw 46 GB/s, never the 460 that its channels add up to.
+
+    There is no board to read, so the bandwidth is left unknown or is what such a slice was measured to draw.
+    """
+    for machine in (load_machine("firecracker-zen4"), slice_named("AMD EPYC 9654 96-Core Processor")):
+        (device,) = host_devices(detect_machine(machine)).devices
+        bandwidth = device.bandwidth_bytes_per_s
+        assert bandwidth is None or bandwidth == pytest.approx(46e9, rel=0.1), device.name
+        assert device.units <= 2
+
+
+def test_container_on_few_cores_is_not_given_the_sockets_bandwidth(
+    detect_machine: Callable[[Mapping[str, Any]], HostFacts],
+) -> None:
+    """Case local-5 without a hypervisor's flag: a control group leaves two of 96 cores."""
+    machine = slice_named("AMD EPYC 9654 96-Core Processor", flag="")
+    (device,) = host_devices(detect_machine(machine)).devices
+    assert device.bandwidth_bytes_per_s is None or device.bandwidth_bytes_per_s < 100e9
+
+
+def slice_named(model: str, flag: str = "hypervisor") -> dict[str, Any]:
+    """Return a machine with two CPUs of a Genoa socket, no clock and no board facts."""
+    flags = f"fpu sse2 ht lm sse4_2 {flag} avx f16c fma avx2 avx512f avx512_vnni avx512_bf16"
+    cpuinfo = {
+        "vendor_id": "AuthenticAMD", "cpu family": 25, "model": 17, "stepping": 1, "model name": model,
+        "flags": flags,
+    }  # fmt: skip
+    return {"cpus": {"cores": 2, "cpuinfo": cpuinfo}}
 
 
 def intel(**more: object) -> dict[str, Any]:
