@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from estimator.app.fit import usable_bytes
 from estimator.app.fleet import Roster, able
 from estimator.app.request import on_kind
 from estimator.app.spans import stretch_at
@@ -150,13 +151,14 @@ class _Kind:
         for halvings in range(most + 1):
             stretch = self._stretch(halvings)
             held = stretch.memory_bytes(device, [stretch.low.batch])[0]
-            limits = [size for size in (device.memory_bytes, self._most_bytes) if size is not None]
+            limits = [size for size in (usable_bytes(device), self._most_bytes) if size is not None]
             if held <= min(limits, default=held):
                 return halvings
         return -1
 
     def _step(self, stretch: Stretch, device: Device, steps: AloneSteps, column: int) -> DeviceStep:
         held = round(float(stretch.memory_bytes(device, [stretch.low.batch])[0]))
+        capacity = usable_bytes(device)
         factor = range_of(
             1.0, bool(steps.unusual[0, column]), device,
             policy=stretch.training.precision, calibration=self._calibration, coverage=self._coverage,
@@ -173,7 +175,7 @@ class _Kind:
             high=factor.high,
             basis=factor.basis,
             memory_bytes=held,
-            fits=None if device.memory_bytes is None else held <= device.memory_bytes,
+            fits=None if capacity is None else held <= capacity,
             collectives=stretch.low.collectives,
             images_per_s=stretch.training.images_per_s,
         )

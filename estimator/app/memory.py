@@ -105,7 +105,8 @@ class _Probe:
             policy=run.training.precision, calibration=self._calibration,
             input_samples_per_s=run.training.images_per_s,
         )  # fmt: skip
-        summary = memory_summary(run.workload.footprint, run.doubled, self._device, training.batch)
+        era = training.software.era
+        summary = memory_summary(run.workload.footprint, run.doubled, self._device, training.batch, era)
         return summary, step.time.expected
 
 

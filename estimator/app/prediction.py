@@ -180,7 +180,9 @@ def _predict(
         epoch_range_s=_time(length.epoch) if length and length.epoch else None,
         total_s=length.total.expected if length and _has_end(training) else None,
         total_range_s=_time(length.total) if length and _has_end(training) else None,
-        memory=memory_summary(run.workload.footprint, run.doubled, device, training.batch),
+        memory=memory_summary(
+            run.workload.footprint, run.doubled, device, training.batch, training.software.era
+        ),
         layers=tuple(
             LayerSummary(path=t.path, forward_s=t.forward_s, backward_s=t.backward_s, bound=t.bound.value)
             for t in step.layers

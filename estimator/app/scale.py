@@ -135,7 +135,8 @@ class _Work:
             coverage=self._request.coverage, input_samples_per_s=run.training.images_per_s,
         )  # fmt: skip
         self.basis = step.time.basis
-        memory = memory_summary(run.workload.footprint, run.doubled, system.device, batch)
+        era = run.training.software.era
+        memory = memory_summary(run.workload.footprint, run.doubled, system.device, batch, era)
         parts = run.workload.collectives
         return ScalePoint(
             kind=kind,

@@ -36,7 +36,7 @@ class Stretch:
     def memory_bytes(self, device: Device, batches: Sequence[int]) -> NDArray[np.float64]:
         """Return what a step holds on a device at each batch: linear in it."""
         ends = [
-            memory_summary(w.footprint, w.footprint, device, w.batch).total_bytes
+            memory_summary(w.footprint, w.footprint, device, w.batch, self.training.software.era).total_bytes
             for w in (self.low, self.high)
         ]
         return ends[0] + self.span.shares(batches) * (ends[1] - ends[0])

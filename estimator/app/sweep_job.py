@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.app.fit import usable_bytes
 from estimator.app.fleet import Roster, able
 from estimator.app.request import assumptions_of, training_of
 from estimator.app.source import described
@@ -184,7 +185,7 @@ def _fill(
     }  # fmt: skip
     job.basis |= {factor.basis: None for factor in factors.values()}
     memory = stretch.memory_bytes(device, [one.batch for one in wanted])
-    capacity = device.memory_bytes
+    capacity = usable_bytes(device)
     rows = zip(wanted, step_s.tolist(), unusual.tolist(), memory.tolist(), strict=True)
     for one, seconds, flag, held in rows:
         factor = factors[flag]

@@ -85,7 +85,8 @@ class Setting:
 class Record:
     """What one call of a layer left: saved memory by storage, its kernels, weights and outputs.
 
-    ``weight_storages`` are those storages that hold parameters: a layer may hand one out as it is.
+    ``weight_storages`` are those storages that hold parameters: a layer may hand one out as it is. ``sizes``
+    are the bytes of the storages made here that outputs look at.
     """
 
     outputs: tuple[Tensor, ...]
@@ -93,6 +94,7 @@ class Record:
     weights: tuple[Weight, ...]
     saved: tuple[tuple[int, int], ...]
     weight_storages: frozenset[int] = frozenset()
+    sizes: tuple[tuple[int, int], ...] = ()
 
 
 class Tape:
@@ -167,6 +169,10 @@ class Tape:
             held = max(self.saved.get(tensor.storage, 0), tensor.bytes)
             self.saved[tensor.storage] = self._sizes.get(tensor.storage, held)
 
+    def forget(self, tensor: Tensor) -> None:
+        """Take back that a tensor is kept: a fused kernel does without it."""
+        self.saved.pop(tensor.storage, None)
+
     def save_bytes(self, count: int) -> None:
         """Keep ``count`` bytes of something that is no tensor of the layer (statistics, masks, indices)."""
         if self.training:
@@ -185,4 +191,5 @@ class Tape:
             tuple(self.weights),
             tuple(self.saved.items()),
             frozenset(self._weight_storages),
+            tuple((t.storage, self._sizes[t.storage]) for t in outputs if t.storage in self._sizes),
         )

@@ -10,7 +10,8 @@ from estimator.errors import CombinedInputError, InputError
 from estimator.layers.base import LayerError, record
 from estimator.layers.strides import channels_last
 from estimator.layers.tape import Signature, Tensor
-from estimator.networks.footprint import Segments, footprint
+from estimator.networks.footprint import Passing, Segments, footprint
+from estimator.networks.liveness import gradients_in_flight
 from estimator.networks.optimizers import update_kernels
 from estimator.networks.training import Checkpointing
 from estimator.software import Layout
@@ -35,6 +36,7 @@ class _Call:
 
     node: Node
     record: Record
+    arguments: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     saved: dict[int, int]
 
@@ -46,8 +48,9 @@ def lower(network: Network, training: Training) -> Workload:
     not reported again.
     """
     calls, inputs = _run(network, training)
-    segments = Segments.of(calls) if training.checkpointing is Checkpointing.BLOCKS else None
-    layers = _layers(network, calls, inputs, training, recompute=segments is not None)
+    layers = _layers(
+        network, calls, inputs, training, recompute=training.checkpointing is Checkpointing.BLOCKS
+    )
     sizes = [weight.numel for call in calls for weight in _own_weights(call) if weight.trainable]
     gradients = _gradient_sizes(network, calls)
     optimizer = (
@@ -61,7 +64,7 @@ def lower(network: Network, training: Training) -> Workload:
         batch=training.batch,
         layers=layers,
         optimizer=optimizer,
-        footprint=footprint(layers, (sizes, gradients), inputs, training, segments),
+        footprint=footprint(layers, (sizes, gradients), inputs, training, _passing(network, calls, training)),
         collectives=(
             (Collective(kind="all_reduce", bytes=gradient_bytes),)
             if training.training and gradient_bytes
@@ -70,6 +73,28 @@ def lower(network: Network, training: Training) -> Workload:
         repeats=training.accumulation,
         input_bytes=sum(tensor.bytes for tensor in inputs),
         custom_layers=tuple(call.node.path for call in calls if call.node.layer.type_name == "Custom"),
+    )
+
+
+def _passing(network: Network, calls: list[_Call], training: Training) -> Passing:
+    """Return what lives for a part of a step beside saved activations."""
+    if not training.training:
+        return Passing(in_flight=(), results_bytes=0, segments=None)
+    in_flight = gradients_in_flight(calls)
+    saved = {storage for call in calls for storage in call.saved}
+    first = len(network.inputs)
+    results = {
+        tensor.storage: tensor.bytes
+        for reference in network.outputs
+        if reference.node >= first
+        for tensor in (calls[reference.node - first].outputs[reference.output],)
+        if tensor.storage not in saved
+    }
+    checkpointed = training.checkpointing is Checkpointing.BLOCKS
+    return Passing(
+        in_flight=in_flight,
+        results_bytes=sum(results.values()),
+        segments=Segments.of(calls, in_flight) if checkpointed else None,
     )
 
 
@@ -121,11 +146,13 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
             continue
         records[len(values) - len(inputs)] = left
         outputs, saved, storages = _placed(left, tensors, storages)
-        saved = {storage: max(size, sizes.get(storage, 0)) for storage, size in saved.items()}
-        for tensor in outputs:  # a view that is saved keeps all of what it looks at
-            sizes.setdefault(tensor.storage, tensor.bytes)
+        # A view that is saved keeps all of what it looks at, and no more where it repeats elements.
+        saved = {storage: sizes.get(storage, size) for storage, size in saved.items()}
+        made = dict(left.sizes)
+        for own, tensor in zip(left.outputs, outputs, strict=True):
+            sizes.setdefault(tensor.storage, made.get(own.storage, tensor.bytes))
         values.append(outputs)
-        calls.append(_Call(node, left, outputs, saved))
+        calls.append(_Call(node, left, tuple(tensors), outputs, saved))
     if errors:
         raise errors[0] if len(errors) == 1 else CombinedInputError(errors)
     return calls, inputs

@@ -14,6 +14,7 @@ from estimator.layers.functional.pointwise import (
 )
 from estimator.layers.functional.reductions import mean, softmax, total
 from estimator.precision import DType
+from estimator.software import Mode
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
 
@@ -134,12 +135,19 @@ def nll_loss(tape: Tape, x: Tensor, target: Tensor, *, reduction: str) -> Tensor
 def cross_entropy(
     tape: Tape, x: Tensor, target: Tensor, *, dim: int, reduction: str, label_smoothing: float
 ) -> Tensor:
-    """Return the cross-entropy of logits along ``dim``, against classes or against probabilities."""
+    """Return the cross-entropy of logits along ``dim``, against classes or against probabilities.
+
+    Tuned code's fused kernel (Apex, flash-attention) keeps the logits, which are there anyway.
+    """
     log_probabilities = softmax(tape, x, "log_softmax")
     if target.dtype.is_floating:
         return _soft_cross_entropy(tape, log_probabilities, target, reduction, label_smoothing)
     if not label_smoothing:
-        return nll_loss(tape, log_probabilities, target, reduction=reduction)
+        loss = nll_loss(tape, log_probabilities, target, reduction=reduction)
+        if x.requires_grad and tape.setting.software.mode is Mode.FUSED:
+            tape.save(x)
+            tape.forget(log_probabilities)
+        return loss
     fork(tape, log_probabilities)
     hard = nll_loss(tape, log_probabilities, target, reduction=reduction)
     rows = total(tape, log_probabilities, (dim,))

@@ -1,0 +1,103 @@
+"""What else lives while a backward pass runs: the gradients of values, from their last use to their maker."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Protocol
+
+from estimator.workload.kernel import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from estimator.layers.tape import Record, Tensor
+
+
+class LoweredCall(Protocol):
+    """One call of one layer: its values placed in the network's memory, and what its record holds."""
+
+    record: Record
+    arguments: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
+    """Return, for each call, the bytes of activation gradients alive while its backward runs.
+
+    The gradient of a value is there from the backward of its last user to that of its maker. Layers whose
+    backward launches nothing hand the same memory on: a sum's gradient is that of each of its terms. Inside
+    a call two tensors live at once, what a kernel reads and what it writes.
+    """
+    groups = _Groups()
+    spans: dict[int, list[int]] = {}  # storage of a value: its maker, its last user, its bytes
+    for index, call in enumerate(calls):
+        flowing = [tensor for tensor in (*call.arguments, *call.outputs) if tensor.requires_grad]
+        for tensor in flowing:
+            span = spans.setdefault(tensor.storage, [index, index, 0])
+            span[1], span[2] = index, max(span[2], tensor.bytes)
+        if not any(kernel.phase is Phase.DGRAD for kernel in call.record.kernels):
+            for tensor in flowing[1:]:
+                groups.join(flowing[0].storage, tensor.storage)
+    alive = _alive(spans, groups, len(calls))
+    return [
+        live + max(0, _inside(call) - _own(call, groups)) for call, live in zip(calls, alive, strict=True)
+    ]
+
+
+class _Groups:
+    """Storages whose gradients share memory."""
+
+    def __init__(self) -> None:
+        self._above: dict[int, int] = {}
+
+    def of(self, storage: int) -> int:
+        """Return the one that stands for the group."""
+        top = storage
+        while (above := self._above.get(top, top)) != top:
+            top = above
+        while (above := self._above.get(storage, storage)) != top:
+            self._above[storage], storage = top, above
+        return top
+
+    def join(self, first: int, second: int) -> None:
+        """Make one group of two."""
+        self._above[self.of(second)] = self.of(first)
+
+
+def _alive(spans: dict[int, list[int]], groups: _Groups, count: int) -> list[int]:
+    """Return the bytes alive at each call; of a group that shares memory the largest member counts."""
+    shared: dict[int, list[list[int]]] = defaultdict(list)
+    for storage, span in spans.items():
+        shared[groups.of(storage)].append(span)
+    changes = [0] * (count + 1)
+    for members in shared.values():
+        if len(members) == 1:
+            ((made, used, size),) = members
+            changes[made] += size
+            changes[used + 1] -= size
+            continue
+        largest: dict[int, int] = {}
+        for made, used, size in members:
+            for index in range(made, used + 1):
+                largest[index] = max(size, largest.get(index, 0))
+        for index, size in largest.items():
+            changes[index] += size
+            changes[index + 1] -= size
+    total = 0
+    return [total := total + change for change in changes[:count]]
+
+
+def _inside(call: LoweredCall) -> int:
+    """Return what the largest kernel of a call's backward reads and writes of gradients."""
+    written = [k.bytes_written // k.launches for k in call.record.kernels if k.phase is Phase.DGRAD]
+    return 2 * max(written, default=0)
+
+
+def _own(call: LoweredCall, groups: _Groups) -> int:
+    """Return the bytes of the gradients that a call's backward takes and gives."""
+    sizes: dict[int, int] = {}
+    for tensor in (*call.arguments, *call.outputs):
+        if tensor.requires_grad:
+            group = groups.of(tensor.storage)
+            sizes[group] = max(sizes.get(group, 0), tensor.bytes)
+    return sum(sizes.values())
