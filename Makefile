@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: calibration cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy accuracy-here clean
+.PHONY: calibration cookbook run test browser-test lint fuzz catalogue counts conversions bench accuracy accuracy-memory accuracy-here clean
 
 run: $(VENV)/run.stamp  ## install, then the main job on this machine
 	$(BIN)/estimator detect
@@ -38,6 +38,9 @@ accuracy-here: $(VENV)/test.stamp  ## docs/accuracy-here.md: zoo networks measur
 
 accuracy: $(VENV)/run.stamp  ## docs/accuracy.md from the shipped measurements, each board with its rows unseen
 	$(BIN)/python tools/accuracy.py docs
+
+accuracy-memory: $(VENV)/run.stamp  ## the section on memory of docs/accuracy.md, a few minutes
+	$(BIN)/python tools/accuracy.py docs --memory
 
 cookbook: $(VENV)/run.stamp  ## write the outputs in docs/cookbook.md anew
 	$(BIN)/python tools/cookbook.py docs/cookbook.md

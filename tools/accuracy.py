@@ -1,30 +1,58 @@
-"""Writes the accuracy page and its drawing from the shipped measurements: `python tools/accuracy.py docs`."""
+"""Writes the accuracy page and its drawing from the shipped measurements: `python tools/accuracy.py docs`.
+
+`python tools/accuracy.py docs --memory` writes only the page's section on memory, which takes minutes: the
+rest of the page stays as it is.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from estimator.app.accuracy import accuracy
+from estimator.app.accuracy_memory import memory_accuracy
 from estimator.app.trust import MEASURED, shipped_predictor
 from estimator.calibrate.cpu_rows import read_measurements
 from estimator.catalog.store import bundled_root
 from estimator.report.accuracy import accuracy_page
+from estimator.report.accuracy_memory import memory_section, with_memory
 from estimator.report.scatter import scatter_svg
 
-PLOT = "accuracy.svg"
+if TYPE_CHECKING:
+    from estimator.calibrate.rows import MeasuredRow
+
+PAGE, PLOT = "accuracy.md", "accuracy.svg"
+MEMORY = "memory.csv"
 
 
-def main(folder: Path) -> None:
-    """Score all boards, and write page and drawing."""
-    shipped = shipped_predictor(keep=True)
+def measured_rows() -> list[MeasuredRow]:
+    """Read the shipped tables of times."""
     paths = sorted((bundled_root() / MEASURED).glob("*.csv.gz"))
-    rows = [row for path in paths for row in read_measurements(path)]
+    return [row for path in paths for row in read_measurements(path)]
+
+
+def main(folder: Path, *, only_memory: bool) -> None:
+    """Score all boards, and write page and drawing; or write the section on memory alone."""
+    shipped = shipped_predictor(keep=True)
+    rows = measured_rows()
+    memory = memory_accuracy([*read_measurements(bundled_root() / MEASURED / MEMORY), *rows], shipped.tables)
+    page = folder / PAGE
+    if only_memory:
+        page.write_text(
+            with_memory(page.read_text(encoding="utf-8"), memory_section(memory)), encoding="utf-8"
+        )
+        return
     result = accuracy(rows, tables=shipped.tables, predict=shipped.predict, refit=shipped.refit)
-    (folder / "accuracy.md").write_text(accuracy_page(result, PLOT), encoding="utf-8")
+    page.write_text(accuracy_page(replace(result, memory=memory), PLOT), encoding="utf-8")
     title = "predicted against measured seconds a step, each device unseen"
     (folder / PLOT).write_text(scatter_svg(result.points, title), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs"))
+    parser.add_argument("--memory", action="store_true", help="write only the section on memory")
+    chosen = parser.parse_args()
+    main(chosen.folder, only_memory=chosen.memory)

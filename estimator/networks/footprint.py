@@ -71,12 +71,14 @@ class Passing:
     """What lives for a part of a step: ``in_flight`` are the gradients alive while each call's backward runs.
 
     ``results_bytes`` are the network's outputs, which the training loop holds on to, as far as no layer
-    saves them. ``segments`` is None without checkpointing.
+    saves them. ``segments`` is None without checkpointing. ``casts_bytes`` are the half-precision copies of
+    weights that autocast keeps to the end of the forward pass, saved for a backward or not.
     """
 
     in_flight: Sequence[int]
     results_bytes: int
     segments: Segments | None
+    casts_bytes: int
 
 
 def footprint(
@@ -113,7 +115,7 @@ def footprint(
     peak = max((s + g for s, g in zip(left, passing.in_flight, strict=True)), default=0)
     if (segments := passing.segments) is not None:
         saved = min(saved, segments.boundary_bytes + segments.largest_bytes)
-        peak = min(peak, segments.boundary_bytes + segments.largest_peak_bytes)
+        peak = min(peak, segments.boundary_bytes + max(segments.largest_peak_bytes, passing.casts_bytes))
     return Footprint(
         weights_bytes=weights,
         gradients_bytes=gradients * policy.weights.itemsize,

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from estimator.layers.tape import Record, Tensor
 
+_PAIR = 2
+
 
 class LoweredCall(Protocol):
     """One call of one layer: its values placed in the network's memory, and what its record holds."""
@@ -26,7 +28,7 @@ def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
 
     The gradient of a value is there from the backward of its last user to that of its maker. Layers whose
     backward launches nothing hand the same memory on: a sum's gradient is that of each of its terms. Inside
-    a call two tensors live at once, what a kernel reads and what it writes.
+    a call of several kernels two gradients live at once, what one of them reads and what it writes.
     """
     groups = _Groups()
     spans: dict[int, list[int]] = {}  # storage of a value: its maker, its last user, its bytes
@@ -88,9 +90,13 @@ def _alive(spans: dict[int, list[int]], groups: _Groups, count: int) -> list[int
 
 
 def _inside(call: LoweredCall) -> int:
-    """Return what the largest kernel of a call's backward reads and writes of gradients."""
-    written = [k.bytes_written // k.launches for k in call.record.kernels if k.phase is Phase.DGRAD]
-    return 2 * max(written, default=0)
+    """Return the bytes of the two largest gradients that a call's backward writes, one after the other."""
+    written = [
+        kernel.bytes_written if kernel.launches <= _PAIR else _PAIR * kernel.bytes_written // kernel.launches
+        for kernel in call.record.kernels
+        if kernel.phase is Phase.DGRAD
+    ]
+    return sum(sorted(written)[-_PAIR:])
 
 
 def _own(call: LoweredCall, groups: _Groups) -> int:

@@ -20,7 +20,7 @@ from estimator.workload.kernel import Op, Phase
 from estimator.workload.workload import Collective, LayerWork, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from estimator.layers.tape import Record, Setting, Weight
     from estimator.networks.graph import Network, Node, Reference
@@ -79,7 +79,7 @@ def lower(network: Network, training: Training) -> Workload:
 def _passing(network: Network, calls: list[_Call], training: Training) -> Passing:
     """Return what lives for a part of a step beside saved activations."""
     if not training.training:
-        return Passing(in_flight=(), results_bytes=0, segments=None)
+        return Passing(in_flight=(), results_bytes=0, segments=None, casts_bytes=0)
     in_flight = gradients_in_flight(calls)
     saved = {storage for call in calls for storage in call.saved}
     first = len(network.inputs)
@@ -95,6 +95,18 @@ def _passing(network: Network, calls: list[_Call], training: Training) -> Passin
         in_flight=in_flight,
         results_bytes=sum(results.values()),
         segments=Segments.of(calls, in_flight) if checkpointed else None,
+        casts_bytes=_casts_bytes(calls) if training.precision.autocast else 0,
+    )
+
+
+def _casts_bytes(calls: Sequence[_Call]) -> int:
+    """Return the bytes of the weights that products read, in the format they are cast to."""
+    return sum(
+        kernel.weight_bytes
+        for call in calls
+        if call.node.shares is None
+        for kernel in call.record.kernels
+        if kernel.phase is Phase.FORWARD and kernel.flops
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from estimator.report.accuracy_memory import memory_section
+from estimator.report.tables import percent, table
 
+if TYPE_CHECKING:
     from estimator.results.accuracy import AccuracyResult, BoardPart, Coverage, Residual
     from estimator.results.evaluation import Scores
 
@@ -29,17 +30,17 @@ def accuracy_page(result: AccuracyResult, plot: str) -> str:
         _INTRODUCTION,
         f"![predicted against measured]({plot})",
         "## Boards",
-        *_table(
+        *table(
             ("board", "rows measured", "unseen", "n", "median %", "mean %", "bias ln", "to reach", "met"),
             (_board(part) for part in result.boards),
         ),
         "### The same rows by other predictors",
-        *_table(
+        *table(
             ("board", "rows measured", "predictor", "n", "median %", "mean %"),
             (row for part in result.boards for row in _others(part)),
         ),
         "## Choosing: order of devices for one network",
-        *_table(
+        *table(
             ("unseen", "networks", "tau, pairs > 10 % apart", "tau, all pairs", "fastest right"),
             (
                 (
@@ -51,32 +52,23 @@ def accuracy_page(result: AccuracyResult, plot: str) -> str:
             ),
         ),
         "## Honesty: the 80 % range",
-        *_table(("what the range rests on", "n", "held", "75 to 85 %"), map(_range, result.coverage)),
+        *table(("what the range rests on", "n", "held", "75 to 85 %"), map(_range, result.coverage)),
+        *(memory_section(result.memory) if result.memory else ()),
         "## By device, the device unseen",
-        *_table(
+        *table(
             ("device", "n", "median %", "mean %", "bias ln", "in range"),
             (_device(name, scores) for name, scores in result.devices[:_MOST_DEVICES]),
         ),
         "## Largest residuals",
         "Groups off by more than 30 %, those with most rows first.",
-        *_table(
+        *table(
             ("source", "network", "device", "precision", "n", "ln ratio"), map(_residual, result.residuals)
         ),
         "## Not covered",
         f"{covered} rows were compared. The rest, and why:",
-        *_table(("n", "why"), ((str(gap.count), gap.reason) for gap in result.uncovered[:_MOST_GAPS])),
+        *table(("n", "why"), ((str(gap.count), gap.reason) for gap in result.uncovered[:_MOST_GAPS])),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
-    lines += [" | ".join(cell.replace("|", "/") for cell in row) for row in rows]
-    return ["\n".join(f"| {line} |" for line in lines)]
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
 
 
 def _figure(value: float | None) -> str:
@@ -90,7 +82,7 @@ def _board(part: BoardPart) -> tuple[str, ...]:
         return (*head, "0", "—", "—", "—", aim, "no rows")
     scores = part.scores
     verdict = {True: "yes", False: "no", None: "—"}[part.met]
-    errors = (_percent(scores.median_ape), _percent(scores.mape), f"{scores.median_log_ratio:+.2f}")
+    errors = (percent(scores.median_ape), percent(scores.mape), f"{scores.median_log_ratio:+.2f}")
     return (*head, str(scores.n), *errors, aim, verdict)
 
 
@@ -100,7 +92,7 @@ def _others(part: BoardPart) -> list[tuple[str, ...]]:
     if rows and part.scores:
         rows = [("this one", part.scores), *rows]
     return [
-        (*head, name, str(scores.n), _percent(scores.median_ape), _percent(scores.mape))
+        (*head, name, str(scores.n), percent(scores.median_ape), percent(scores.mape))
         for name, scores in rows
     ]
 
@@ -115,8 +107,8 @@ def _device(name: str, scores: Scores) -> tuple[str, ...]:
     return (
         name,
         str(scores.n),
-        _percent(scores.median_ape),
-        _percent(scores.mape),
+        percent(scores.median_ape),
+        percent(scores.mape),
         f"{scores.median_log_ratio:+.2f}",
         f"{100 * scores.coverage_80:.0f} %",
     )
