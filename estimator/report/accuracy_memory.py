@@ -19,7 +19,8 @@ _INTRODUCTION = (
     "that allocators lose, and the framework's own context. Of weights that FSDP spreads a device's shards "
     "are counted, and the blocks that are gathered. Where no figure is stated, a batch that ran and the next "
     "one of its series, which did not, bound the memory from both sides; *in range* tells how often the "
-    "largest batch is predicted between the two, or less than 20 % outside."
+    "largest batch is predicted between the two, or less than 20 % outside. The rules were made with these "
+    "rows in view, though each has a reason of its own (decision 6): the figures are not of unseen runs."
 )
 _FAR = (
     "Networks whose batch that ran is said not to fit (memory too high), or whose batch that failed is said "
