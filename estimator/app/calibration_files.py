@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from estimator.app.case_networks import open_network
 from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_work import Works
+from estimator.app.joint_calibration import with_joint_runs
 from estimator.app.recalibration import product_observations, recalibrate
 from estimator.app.trust import ALIASES
 from estimator.calibrate.case import interpret_all
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.report import DeviceBasis
 
 BASES = "bases.csv"
-_MOST_NETWORKS = 25
+_MOST_NETWORKS = 80
 _TABLES = ("*.csv", "*.csv.gz")
 
 
@@ -38,25 +39,37 @@ def recalibrate_from(paths: Sequence[Path]) -> Recalibration:
 
     Raises InputError for a path that is not there or a table that cannot be read.
     """
-    return recalibrate(observations_from(paths))
+    predictor, cases = _cases_from(paths)
+    return recalibrate(
+        _observations(predictor, cases, paths), lambda found: with_joint_runs(found, predictor, cases)
+    )
 
 
 def observations_from(paths: Sequence[Path]) -> list[Observation]:
     """Return the steps and products of the tables that a fit can use, in the order of their names."""
+    predictor, cases = _cases_from(paths)
+    return _observations(predictor, cases, paths)
+
+
+def _cases_from(paths: Sequence[Path]) -> tuple[CasePredictor, list[Case]]:
     aliases = read_alias_tables(bundled_root() / ALIASES)
     rows = [row for table in _tables(paths) for row in read_measurements(table)]
     works = Works(open_network, processes=os.cpu_count() or 1)
-    cases = thinned(interpret_all(rows, aliases)[0])
-    seen = CasePredictor(aliases, works, load_prior()).observe(cases)
+    return CasePredictor(aliases, works, load_prior()), thinned(interpret_all(rows, aliases)[0])
+
+
+def _observations(
+    predictor: CasePredictor, cases: Sequence[Case], paths: Sequence[Path]
+) -> list[Observation]:
     products = [one for path in paths if path.is_dir() for one in product_observations(path)]
-    return [observation for observation, _family in seen] + products
+    return [observation for observation, _family in predictor.observe(cases)] + products
 
 
 def thinned(cases: Sequence[Case]) -> list[Case]:
     """Return the cases of at most so many networks in each stratum of a source, evenly spaced.
 
-    Rows of one source count as the square root of their number in a fit: its hundredth network tells it
-    little, and takes as long to lower as the first. The choice depends on the order of the rows alone.
+    The hundredth network of a source tells a fit less than its tenth, and takes as long to lower. The choice
+    depends on the order of the rows alone.
     """
     strata: dict[tuple[object, ...], dict[object, int]] = {}
     for case in cases:

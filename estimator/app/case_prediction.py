@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.interval import TimeRange
     from estimator.predict.table import KernelTable
+    from estimator.software import Software
 
 _ALL = (Phase.FORWARD, Phase.DGRAD, Phase.WGRAD, Phase.OPTIMIZER)
 # Copies from ordinary (not pinned) memory go through a staging buffer: 2 to 4 GB/s on PCIe 3 and 4.
@@ -84,7 +85,7 @@ class CasePredictor:
             observation = Observation(
                 table=_step_table(case, work.table),
                 device=system.system.device,
-                software=case.software,
+                software=_software(case, work),
                 seconds=_measured_s(case, work) / case.steps - _copy_s(case, system, work),
                 network=case.network.name,
                 source=case.source_group,
@@ -129,11 +130,17 @@ class CasePredictor:
             step = self._parallel_time(case, system, layout, recipe)
         else:
             step = self._table_time(
-                case, system, _step_table(case, work.table), _exchanged_s(case, system, work)
+                case,
+                system,
+                _software(case, work),
+                _step_table(case, work.table),
+                _exchanged_s(case, system, work),
             )
         seconds = _later(step, _copy_s(case, system, work)).scaled(case.steps)
         if case.validation_samples and case.micro_batch:
-            forward = self._table_time(case, system, work.table.only([Phase.FORWARD]), 0.0)
+            forward = self._table_time(
+                case, system, _software(case, work), work.table.only([Phase.FORWARD]), 0.0
+            )
             seconds = _sum(seconds, forward.scaled(case.validation_samples / (case.micro_batch * case.count)))
         return Prediction(
             low_s=seconds.low,
@@ -156,22 +163,27 @@ class CasePredictor:
             layout.accumulation(case.step_samples),
             system.system,
             layout.parallel,
-            software=case.software,
+            software=_software(case, work),
             policy=POLICIES.get(case.precision),
             calibration=self._calibration,
         )
 
     def _table_time(
-        self, case: Case, system: CaseSystem, table: KernelTable, exchanged_s: float
+        self, case: Case, system: CaseSystem, software: Software, table: KernelTable, exchanged_s: float
     ) -> TimeRange:
         return table_time(
             table,
             system.system,
-            software=case.software,
+            software=software,
             policy=POLICIES.get(case.precision),
             calibration=self._calibration,
             exchanged_s=exchanged_s,
         )
+
+
+def _software(case: Case, work: Work) -> Software:
+    """Return a case's software, with the layout that its compiler chose."""
+    return replace(case.software, layout=work.layout)
 
 
 def _parts(found: Sequence[tuple[CaseSystem, Recipe] | str]) -> list[list[int]]:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from estimator.app.request import on_kind
 from estimator.errors import EstimatorError
+from estimator.hardware.architecture import DeviceKind
 from estimator.layers.functional.attention import FIRST_FLASH_ERA
 from estimator.layers.functional.norms import FUSED_RMS_NORM_ERA
 from estimator.layers.vision import RESAMPLING_IN_FP32_ERA
+from estimator.networks.layouts import FIRST_ERA as FIRST_LAYOUT_ERA
+from estimator.networks.layouts import settled
 from estimator.networks.lowering import lower
 from estimator.networks.optimizers import OPTIMIZERS
 from estimator.networks.training import Checkpointing, Training
 from estimator.precision import POLICIES
 from estimator.predict.replica import Replica
 from estimator.predict.table import build_pair
-from estimator.software import FOREACH_SINCE
+from estimator.software import FOREACH_SINCE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from estimator.calibrate.case import Case
     from estimator.calibrate.row_aliases import NetworkRef
     from estimator.document import Value
-    from estimator.hardware.architecture import DeviceKind
     from estimator.networks.graph import Network
     from estimator.predict.table import KernelTable
     from estimator.software import Software
@@ -36,7 +38,13 @@ if TYPE_CHECKING:
 
 
 # The years from which frameworks launch other kernels: all that the layers and optimizers ask for.
-KERNEL_ERAS = (FIRST_FLASH_ERA, FOREACH_SINCE, RESAMPLING_IN_FP32_ERA, FUSED_RMS_NORM_ERA)
+KERNEL_ERAS = (
+    FIRST_FLASH_ERA,
+    FIRST_LAYOUT_ERA,
+    FOREACH_SINCE,
+    RESAMPLING_IN_FP32_ERA,
+    FUSED_RMS_NORM_ERA,
+)
 
 
 _FEWEST_FOR_PROCESSES = 200
@@ -84,6 +92,7 @@ class Work:
     forward_flops: float
     input_bytes: float
     family: str
+    layout: Layout = Layout.CHANNELS_FIRST
 
     @property
     def table(self) -> KernelTable:
@@ -175,19 +184,22 @@ def _attempt(task: _Task) -> dict[int, Work] | EstimatorError:
 def _lowered(recipe: Recipe, batches: Sequence[int], network: Network) -> dict[int, Work]:
     """Lower at the smallest and the largest batch, and read the tables between them off these."""
     item = POLICIES.get(recipe.precision).weights.itemsize
+    first = settled(network, recipe.training(batches[0]), on_cpu=recipe.kind is DeviceKind.CPU)
+    layout = first.software.layout
+    recipe = recipe._replace(software=replace(recipe.software, layout=layout))
 
     def work(workload: Workload, table: KernelTable | None = None) -> Work:
-        return _work(network, workload, Replica.of(workload, item, table))
+        return replace(_work(network, workload, Replica.of(workload, item, table)), layout=layout)
 
     small = lower(network, recipe.training(batches[0]))
     if len(batches) == 1:
         return {batches[0]: work(small)}
     large = lower(network, recipe.training(batches[-1]))
     try:
-        first, last = build_pair(small, large)
+        low, high = build_pair(small, large)
     except ValueError:  # the two launch different kernels: each batch is lowered by itself
         return {batch: work(lower(network, recipe.training(batch))) for batch in batches}
-    ends = work(small, first), work(large, last)
+    ends = work(small, low), work(large, high)
     width = batches[-1] - batches[0]
     return {batch: _between(*ends, (batch - batches[0]) / width) for batch in batches}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from estimator.app.fit import usable_bytes
 from estimator.app.fleet import Roster, able
-from estimator.app.request import on_kind
+from estimator.app.request import run_on
 from estimator.app.spans import stretch_at
 from estimator.hardware.architecture import DeviceKind
 from estimator.predict.collectives import data_parallel_s, exchange_s
@@ -90,7 +90,7 @@ def device_steps(
         places = [i for i, device in enumerate(devices) if device.kind is kind]
         if places:
             job = _Kind(
-                network, on_kind(training, kind), calibration,
+                network, run_on(network, training, kind), calibration,
                 coverage=coverage, most_bytes=most_bytes, measured_here=measured_here,
             )  # fmt: skip
             steps, lacking = job.steps([devices[i] for i in places])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.app.fit import memory_summary
 from estimator.app.here import Grounds
-from estimator.app.request import assumptions_of, on_kind
+from estimator.app.request import assumptions_of, run_on
 from estimator.errors import InputError
 from estimator.networks.lowering import lower
 from estimator.predict.run import Schedule, estimate_run
@@ -57,7 +57,7 @@ class LoweredRun:
 
 def lowered(network: Network, training: Training, kind: DeviceKind) -> LoweredRun:
     """Return the work of one step as a framework runs it on ``kind``."""
-    recipe = on_kind(training, kind)
+    recipe = run_on(network, training, kind)
     twice = replace(recipe, batch=2 * recipe.batch)
     workload = lower(network, recipe)
     return LoweredRun(

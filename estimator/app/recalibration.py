@@ -13,11 +13,12 @@ from estimator.catalog.calibration import calibration_texts, load_prior
 from estimator.catalog.lookup import load_device
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from estimator.calibrate.observation import Observation
     from estimator.calibrate.report import DeviceBasis
+    from estimator.hardware.efficiency import Calibration
 
 KERNELS = "kernels"
 _LEFT_OUT = ("device", "architecture", "network", "source")
@@ -39,8 +40,13 @@ def product_observations(measured: Path) -> list[Observation]:
     return [seen for table in tables for seen in read_products(table, load_device)]
 
 
-def recalibrate(observations: Sequence[Observation]) -> Recalibration:
-    """Fit the observations, beginning from the prior; equal observations give equal bytes."""
+def recalibrate(
+    observations: Sequence[Observation], finish: Callable[[Calibration], Calibration] = lambda found: found
+) -> Recalibration:
+    """Fit the observations, beginning from the prior; equal observations give equal bytes.
+
+    ``finish`` adds what is not fitted from steps of single devices.
+    """
     prior = load_prior()
     problem = Problem(observations, prior)
     use = problem.plausible()
@@ -50,7 +56,7 @@ def recalibrate(observations: Sequence[Observation]) -> Recalibration:
     base = drawn.fit()
     residuals = [one for by in _LEFT_OUT for one in cross_validate(drawn, by, base)]
     spreads = dict(sorted({**prior.spreads, **spreads_of(residuals, _SOURCE)}.items()))
-    calibration = replace(fitted.calibration, spreads=spreads)
+    calibration = finish(replace(fitted.calibration, spreads=spreads))
     return Recalibration(
         texts=calibration_texts(calibration),
         bases=device_bases(kept, replace(fitted, calibration=calibration, residuals=fitted.residuals[use])),

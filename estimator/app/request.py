@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from estimator.errors import InputError, suggestion
 from estimator.hardware.architecture import DeviceKind
+from estimator.networks.layouts import settled
 from estimator.networks.optimizers import OPTIMIZERS
 from estimator.networks.training import Checkpointing
 from estimator.precision import POLICIES
@@ -21,6 +22,7 @@ from estimator.software import (
 )
 
 if TYPE_CHECKING:
+    from estimator.networks.graph import Network
     from estimator.networks.training import Training
     from estimator.software import Software
 
@@ -106,6 +108,11 @@ def training_of(request: Request, recipe: Training) -> Training:
     if request.epochs is not None:
         changes["steps"] = None
     return replace(recipe, training=not request.inference, **changes)  # type: ignore[arg-type]
+
+
+def run_on(network: Network, training: Training, kind: DeviceKind) -> Training:
+    """Return the recipe as a framework runs a network on one kind of device, in the layout it ends up in."""
+    return settled(network, on_kind(training, kind), on_cpu=kind is DeviceKind.CPU)
 
 
 def on_kind(training: Training, kind: DeviceKind) -> Training:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.app.fit import memory_summary
 from estimator.app.fleet import Span
-from estimator.app.request import on_kind
+from estimator.app.request import run_on
 from estimator.networks.lowering import lower
 from estimator.predict.table import build_pair, build_table
 
@@ -50,7 +50,7 @@ def stretches(
     Usually it is one: work grows linearly with the batch. Where the two ends launch other kernels, each
     batch is lowered by itself.
     """
-    recipe = on_kind(training, kind)
+    recipe = run_on(network, training, kind)
     wanted = tuple(sorted(set(batches)))
     low, high = (lower(network, replace(recipe, batch=b)) for b in (wanted[0], wanted[-1]))
     try:

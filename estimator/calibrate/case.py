@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 ALLREDUCE = "allreduce"
 _DEVICES_A_NODE = 8
+# Notes that begin with what a rate counts: "unit = mel frames/s", "audio samples/s", "tokens/s".
+_COUNTS_ITEMS = re.compile(r".{0,8}unit|.{0,2}tokens|(?:mel )?frames/s|audio samples/s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +220,7 @@ def _items(row: MeasuredRow, alias: NetworkAlias | None, facts: dict[str, Value]
     text = alias.items if alias else ""
     if text == "?" and row.metric == "samples_per_s":
         raise UncoveredError("whether the rate is per device or over all devices is not stated")
-    counts_items = row.metric == "tokens_per_s" or "unit" in row.notes[:12] or "tokens" in row.notes[:8]
+    counts_items = row.metric == "tokens_per_s" or _COUNTS_ITEMS.match(row.notes)
     if counts_items and text and text != "?":
         value = facts.get(text[1:]) if text.startswith("$") else float(text)
         return float(value) if isinstance(value, int | float) else 1.0

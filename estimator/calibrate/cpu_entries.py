@@ -10,7 +10,7 @@ from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Scale
 from estimator.predict.cpu import bus_bytes_per_s, cpu_cores, cpu_peak, cpu_regime_key, large_pages
-from estimator.predict.factors import call_seconds, software_factors
+from estimator.predict.factors import call_seconds, kernel_release
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -53,7 +53,7 @@ class CpuEntries:
         table, device = observation.table, observation.device
         keys = [cpu_regime_key(self.start, c, observation.software) for c in table.categories]
         regimes = [self.start.cpu.regimes[key] for key in keys]
-        factors = software_factors(self.start, observation.software)
+        factors = kernel_release(self.start, observation.software)
         compute, memory = self._scales(device)
         both = self._both(factors, observation)[table.category]
         peak = np.array([cpu_peak(device, c.dtype) for c in table.categories])[table.category]

@@ -10,7 +10,7 @@ import numpy as np
 from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
-from estimator.predict.factors import library_factors, software_factors, waiting_seconds
+from estimator.predict.factors import kernel_release, library_factors, software_factors, waiting_seconds
 from estimator.predict.fleet import Fleet, Picker, path_of, regime_key, winograd_key
 from estimator.predict.gpu import launches, traffic_s, work_flops
 
@@ -37,6 +37,7 @@ _FACTOR = {"low": 0.5, "high": 4.0}
 _LIBRARY = {"low": 0.05, "high": 1.5}
 _HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level above
 _HELD_GLOBALLY = 2.0
+_HELD_LAUNCH = 20.0  # what a launch costs is the framework's more than the board's
 
 
 class _Scales(NamedTuple):
@@ -76,7 +77,7 @@ class GpuEntries:
         columns = [self._category(observation, i) for i in range(len(table.categories))]
         scales = self._scales(device)
         factors = software_factors(self.start, software)
-        release = self.start.software.index(factors)
+        release = self.start.software.index(kernel_release(self.start, software))
         serial = np.array([c.kind.startswith("serial") for c in table.categories])[table.category]
         compute_s = np.where(serial, 0.0, compute_s)
         alone_s = (table.flops + table.elementwise_flops) / self.start.gpu.scalar_flop_per_s
@@ -104,7 +105,7 @@ class GpuEntries:
                 memory=_join(m, scales.memory), depth=d, both=both[fast], rival=first + fast,
             )  # fmt: skip
         issued = table.total(launches(table, factors))
-        self._launches(number, issued, device)
+        self._launches(number, issued, device, release)
         self._steps(number, observation)
         host = self.parameters.add(
             Key("software", str(release), "host_s"), self.start.software[release].host_s,
@@ -171,15 +172,19 @@ class GpuEntries:
             rows.append((whole, one, other))
         return np.array(rows, dtype=np.intp)
 
-    def _launches(self, number: int, launches: float, device: Device) -> None:
+    def _launches(self, number: int, launches: float, device: Device, release: int) -> None:
         add = self.parameters.add
-        indices = [add(Key("gpu", "", "launch_s"), self.start.gpu.launch_s, hold=_HELD, low=1e-6, high=5e-6)]
+        factor = self.start.software[release].launch
+        indices = [
+            add(Key("gpu", "", "launch_s"), self.start.gpu.launch_s, hold=_HELD, low=1e-6, high=5e-6),
+            add(Key("software", str(release), "launch"), factor, hold=_HELD, low=0.3, high=8.0),
+        ]
         for part, entry, known in (
             ("vendors", device.vendor.lower(), self.start.vendors),
             ("architectures", device.architecture.id, self.start.architectures),
         ):
             value = known.get(entry, Scale()).launch
-            indices.append(add(Key(part, entry, "launch"), value, hold=_HELD, low=0.3, high=8.0))
+            indices.append(add(Key(part, entry, "launch"), value, hold=_HELD_LAUNCH, low=0.5, high=3.0))
         self.entries.add(
             number, np.array([launches]), compute_s=np.ones(1), compute=np.array([indices], dtype=np.intp)
         )

@@ -23,6 +23,11 @@ _SEQUENCES = (
     re.compile(r"(\d+) timesteps"),
     re.compile(r"\(.*(?:block|; )\s*(\d+)\)"),
 )
+# BERT's second phase holds sequences of up to 512 tokens; just over half of those would be padding (Krell et
+# al., Efficient Sequence Packing without Cross-contamination, arXiv:2107.02027). Runs without padding compute
+# the rest alone; those that put sequences of like length together pad each to the end of its bin.
+_BERT_LONGEST, _BERT_TOKENS, _BIN = 512, 256, 64
+_UNPADDED, _BINNED = "unpadded real tokens", "binned"
 _PROGRESSIVE = re.compile(r"(\d+)-(\d+) px.*")
 _HEADS = (
     (re.compile(r"squad", re.IGNORECASE), "qa"),
@@ -61,6 +66,8 @@ def row_facts(row: MeasuredRow) -> dict[str, Value]:
     for text in (row.input_shape, row.model_config):
         facts |= {key: typed(value) for key, value in _PAIR.findall(text) if value[0].isalnum()}
     facts |= _shape_facts(row.input_shape)
+    if facts.get("seq") == _BERT_LONGEST and (_UNPADDED in row.input_shape or _BINNED in row.notes):
+        facts["seq"] = _BERT_TOKENS + (_BIN // 2 if _BINNED in row.notes else 0)
     for pattern, head in _HEADS:
         if pattern.search(f"{row.model} {row.notes}"):
             facts["head"] = head

@@ -21,6 +21,7 @@ _STEPS = 25
 _LONGEST_STEP = 0.5
 _CONVERGED = 1e-4
 _SCATTER = (0.04, 0.4)
+_SHARED, _REPEATED = 0.25, 0.5
 _HUBER = 0.2  # beyond 20 % an error counts linearly
 
 
@@ -69,12 +70,15 @@ def _huber(error: Floats) -> Floats:
     return np.where(size <= _HUBER, 0.5 * size**2, _HUBER * (size - 0.5 * _HUBER))
 
 
-def group_weights(*groupings: Sequence[Hashable]) -> Floats:
-    """Return weights by which n rows of one group count as sqrt(n), in each grouping; on average 1 a row."""
-    weights = np.ones(len(groupings[0]))
-    for groups in groupings:
-        sizes = Counter(groups)
-        weights /= np.sqrt([sizes[group] for group in groups])
+def group_weights(groups: Sequence[Hashable], repeats: Sequence[Hashable]) -> Floats:
+    """Return weights by which n rows of a group count as n^0.75, and n repeats of a thing as n^0.5.
+
+    Different networks on one machine tell more than one network measured again. On average 1 a row.
+    """
+    weights = np.ones(len(groups))
+    for members, share in ((groups, _SHARED), (repeats, _REPEATED)):
+        sizes = Counter(members)
+        weights /= np.array([sizes[member] for member in members]) ** share
     return np.asarray(weights / weights.mean(), dtype=np.float64)
 
 

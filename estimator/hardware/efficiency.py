@@ -114,17 +114,23 @@ class CpuEfficiency:
     scalar_flop_per_cycle: float = 1.0
 
 
+# From pinned memory over the sixteen lanes of PCIe 3 that most hosts of these years have.
+PINNED_COPY_BYTES_PER_S = 12e9
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftwareFactors:
     """What a framework (and release) does to the time of kernels, by class; 1 is current PyTorch.
 
     ``until`` is the last year (of release) it holds for. ``host_s`` is what the host needs to issue one
-    kernel; ``call_s`` what it needs beside for each call of a step (forward, backward, optimizer): Python's
-    bookkeeping, the hand-over to the thread that runs the backward pass, copies and waits that end a step.
+    kernel, ``launch`` the factor on what each costs on the device; ``call_s`` what the host needs beside for
+    each call of a step (forward, backward, optimizer): Python's bookkeeping, the hand-over to the thread that
+    runs the backward pass, copies and waits that end a step.
     ``winograd`` tells whether fp32 3x3 convolutions may use it; ``lowered`` whether convolutions copy the
     windows of one sample after the other to a matrix (im2col) and multiply each; ``pools_memory`` whether
     outputs are mapped afresh; ``kinds`` time factors by class of kernel, ``time`` by all; ``cpu`` the same
-    for CPUs.
+    for CPUs. ``kernels_of`` names the framework that runs the kernels where this one only drives it (Keras):
+    its factors hold for them. ``input_bytes_per_s`` is how fast the host hands a batch over.
     """
 
     framework: str
@@ -134,10 +140,13 @@ class SoftwareFactors:
     kinds: Mapping[str, float] = field(default_factory=dict)
     cpu_kinds: Mapping[str, float] = field(default_factory=dict)
     host_s: float = 8e-6
+    launch: float = 1.0
     call_s: Mapping[str, float] = field(default_factory=dict)
     winograd: bool = True
     lowered: bool = False
     pools_memory: bool = False
+    kernels_of: str | None = None
+    input_bytes_per_s: float = PINNED_COPY_BYTES_PER_S
     rows: int = 0
     provenance: Provenance | None = None
 

@@ -10,11 +10,12 @@ from estimator.errors import CombinedInputError, InputError
 from estimator.layers.base import LayerError, record
 from estimator.layers.strides import channels_last
 from estimator.layers.tape import Signature, Tensor
+from estimator.networks.compilation import compiled
 from estimator.networks.footprint import Passing, Segments, footprint
 from estimator.networks.liveness import gradients_in_flight
 from estimator.networks.optimizers import update_kernels
 from estimator.networks.training import Checkpointing
-from estimator.software import Layout
+from estimator.software import Layout, Mode
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
 from estimator.workload.workload import Collective, LayerWork, Workload
@@ -51,6 +52,8 @@ def lower(network: Network, training: Training) -> Workload:
     layers = _layers(
         network, calls, inputs, training, recompute=training.checkpointing is Checkpointing.BLOCKS
     )
+    if training.software.mode is Mode.COMPILED:
+        layers = compiled(layers, calls)
     sizes = [weight.numel for call in calls for weight in _own_weights(call) if weight.trainable]
     gradients = _gradient_sizes(network, calls)
     optimizer = (

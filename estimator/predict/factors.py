@@ -23,14 +23,31 @@ _CALLS = {
     "backward": frozenset({Phase.DGRAD, Phase.WGRAD}),
     "optimizer": frozenset({Phase.OPTIMIZER}),
 }
-# From pinned memory over the sixteen lanes of PCIe 3 that most hosts of these years have.
-_COPY_BYTES_PER_S = 12e9
 _TUNED_YEARS = 3
 _LIBRARY_KINDS = frozenset({"conv", "grouped", "depthwise"})
 
 
 def software_factors(calibration: Calibration, software: Software) -> SoftwareFactors:
-    """Return the factors of the first release that is not older than the one asked for.
+    """Return the factors of a framework's release; a front end has the kernels of what it drives."""
+    own = release_of(calibration, software)
+    if own.kernels_of is None:
+        return own
+    driven = kernel_release(calibration, software)
+    return replace(
+        driven, framework=own.framework, call_s=own.call_s, input_bytes_per_s=own.input_bytes_per_s
+    )
+
+
+def kernel_release(calibration: Calibration, software: Software) -> SoftwareFactors:
+    """Return the entry whose factors the kernels have."""
+    own = release_of(calibration, software)
+    if own.kernels_of is None:
+        return own
+    return release_of(calibration, replace(software, framework=own.kernels_of))
+
+
+def release_of(calibration: Calibration, software: Software) -> SoftwareFactors:
+    """Return the entry of the first release that is not older than the one asked for.
 
     Entries of the framework and mode come first, then of the framework in any mode; a framework without
     measurements gets those of ``any``.
@@ -56,8 +73,8 @@ def library_factors(
     """
     year = device.architecture.year
     if stem not in _LIBRARY_KINDS or year is None or software.era <= year + _TUNED_YEARS:
-        return software_factors(calibration, software)
-    return software_factors(calibration, replace(software, era=year + _TUNED_YEARS))
+        return kernel_release(calibration, software)
+    return kernel_release(calibration, replace(software, era=year + _TUNED_YEARS))
 
 
 def host_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
@@ -68,7 +85,8 @@ def host_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
 
 def waiting_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
     """Return the part of the host's time that does not grow with the kernels."""
-    return sum(call_seconds(table, factors, call) for call in _CALLS) + table.input_bytes / _COPY_BYTES_PER_S
+    calls_s = sum(call_seconds(table, factors, call) for call in _CALLS)
+    return calls_s + table.input_bytes / factors.input_bytes_per_s
 
 
 def call_seconds(table: KernelTable, factors: SoftwareFactors, call: str) -> float:

@@ -73,7 +73,7 @@ def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
         busy_s[serial] = 0.0
     return KernelTimes(
         busy_s=busy_s,
-        launch_s=launches(table, fleet.factors)[:, None] * fleet.launch_s,
+        launch_s=launches(table, fleet.factors)[:, None] * fleet.launch_s * fleet.factors.launch,
         serial_s=serial_s,
         compute_bound=compute_s > memory_s,
     )
