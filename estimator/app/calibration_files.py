@@ -12,6 +12,7 @@ from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_work import Works
 from estimator.app.joint_calibration import with_joint_runs
 from estimator.app.recalibration import product_observations, recalibrate
+from estimator.app.thinning import thinned
 from estimator.app.trust import ALIASES
 from estimator.calibrate.case import interpret_all
 from estimator.calibrate.cpu_rows import read_measurements
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from estimator.calibrate.report import DeviceBasis
 
 BASES = "bases.csv"
-_MOST_NETWORKS = 80
 _TABLES = ("*.csv", "*.csv.gz")
 
 
@@ -63,29 +63,6 @@ def _observations(
 ) -> list[Observation]:
     products = [one for path in paths if path.is_dir() for one in product_observations(path)]
     return [observation for observation, _family in predictor.observe(cases)] + products
-
-
-def thinned(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases of at most so many networks in each stratum of a source, evenly spaced.
-
-    The hundredth network of a source tells a fit less than its tenth, and takes as long to lower. The choice
-    depends on the order of the rows alone.
-    """
-    strata: dict[tuple[object, ...], dict[object, int]] = {}
-    for case in cases:
-        networks = strata.setdefault(_stratum(case), {})
-        networks.setdefault(case.network, len(networks))
-
-    def is_kept(case: Case) -> bool:
-        networks = strata[_stratum(case)]
-        place, stride = networks[case.network], len(networks) / _MOST_NETWORKS
-        return stride <= 1 or int(place / stride) != int((place - 1) / stride) or place == 0
-
-    return [case for case in cases if is_kept(case)]
-
-
-def _stratum(case: Case) -> tuple[object, ...]:
-    return case.source_group, case.precision, case.inference, case.software.layout
 
 
 def bases_csv(bases: Sequence[DeviceBasis]) -> str:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from estimator.app.case_networks import open_network
 from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_work import Works
 from estimator.app.recalibration import product_observations
+from estimator.app.thinning import thinned
 from estimator.calibrate.case import interpret_all
 from estimator.calibrate.cpu_rows import read_measurements
-from estimator.calibrate.fit import fit
+from estimator.calibrate.fit import Problem
 from estimator.calibrate.row_aliases import read_alias_tables
 from estimator.catalog.calibration import load_calibration, load_prior
 from estimator.catalog.store import bundled_root
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from estimator.calibrate.case import Case
+    from estimator.calibrate.fit import Fit
     from estimator.calibrate.observation import Observation
     from estimator.calibrate.row_aliases import AliasTables
 
@@ -40,7 +44,7 @@ class ShippedPredictor:
         """The shipped measurements as cases."""
         paths = sorted((bundled_root() / MEASURED).glob("*.csv.gz"))
         rows = [row for path in paths for row in read_measurements(path)]
-        return interpret_all(rows, self.tables)[0]
+        return tuple(thinned(interpret_all(rows, self.tables)[0]))
 
     @cached_property
     def _observed(self) -> list[tuple[Observation, str]]:
@@ -61,8 +65,21 @@ class ShippedPredictor:
             "architecture": lambda seen, _family: seen.device.architecture.id,
             "framework": lambda seen, _family: seen.software.framework,
         }
-        kept = [seen for seen, family in self._observed if key_of[by](seen, family) not in keys]
-        return self.predict.with_calibration(fit([*kept, *self._products], load_prior()).calibration)
+        kept = np.array([key_of[by](seen, family) not in keys for seen, family in self._observed])
+        use = self._problem.plausible()
+        use[: len(kept)] &= kept
+        # From the fit of all rows it is a short way; what the group alone decides returns to the prior.
+        fitted = self._problem.fit(use, begin=self._whole)
+        return self.predict.with_calibration(fitted.calibration)
+
+    @cached_property
+    def _problem(self) -> Problem:
+        """All that calibrates, made ready once: the steps first, then the products."""
+        return Problem([*(seen for seen, _ in self._observed), *self._products], load_prior())
+
+    @cached_property
+    def _whole(self) -> Fit:
+        return self._problem.fit(self._problem.plausible())
 
 
 def shipped_predictor(*, keep: bool = False) -> ShippedPredictor:

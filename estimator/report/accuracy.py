@@ -16,18 +16,23 @@ _INTRODUCTION = (
     "over rows whose device, source, family, architecture or framework (column *unseen*) the calibration had "
     "not seen. Errors are predicted / measured less 1, without the sign."
 )
+_SAMPLE = " This page is of a sample: at most {networks} networks of each source, precision, layout and mode."
 _MOST_DEVICES = 60
 _MOST_GAPS = 60
 _LOWEST, _HIGHEST = 0.75, 0.85
 _FEWEST_FOR_A_VERDICT = 20
 
 
-def accuracy_page(result: AccuracyResult, plot: str) -> str:
-    """Return the page as Markdown; ``plot`` is the file name of the drawing beside it."""
+def accuracy_page(result: AccuracyResult, plot: str, networks: int | None = None) -> str:
+    """Return the page as Markdown; ``plot`` is the file name of the drawing beside it.
+
+    ``networks`` is how many of each stratum were scored, None for all.
+    """
+    sample = "" if networks is None else _SAMPLE.format(networks=networks)
     covered = f"{result.covered} of {result.rows}"
     parts = [
         "# How accurate the predictions are",
-        _INTRODUCTION,
+        _INTRODUCTION + sample,
         f"![predicted against measured]({plot})",
         "## Boards",
         *table(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from estimator.app.calibration_files import BASES, recalibrate_from, thinned
+from estimator.app.calibration_files import BASES, recalibrate_from
+from estimator.app.thinning import thinned
 from estimator.app.trust import ALIASES
 from estimator.calibrate.case import interpret_all
 from estimator.calibrate.cpu_rows import read_measurements

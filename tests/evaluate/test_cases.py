@@ -177,3 +177,37 @@ def test_reasons_are_summed_up_most_frequent_first(tables: AliasTables) -> None:
     assert first[:2] == ("unknown network 'no such net!'", 2)
     assert second[:2] == ("batch not stated", 1)
     assert "rows.csv:" in first[2]
+
+
+def made(model: str, **changes: str | float) -> MeasuredRow:
+    row = replace(ROWS[0], mode="train_step", metric="samples_per_s", devices=1, num_nodes="1", trust="high")
+    return replace(row, model=model, model_config="", precision="amp", **changes)  # type: ignore[arg-type]
+
+
+def test_frames_and_audio_samples_are_no_utterances(tables: AliasTables) -> None:
+    """A batch of 64 clips of 566 mel frames at 36,224 frames a second takes a second."""
+    row = made(
+        "Tacotron2", batch_size="64", value=36_224.0,
+        notes="mel frames/s; real training loop", input_shape="LJSpeech",
+    )  # fmt: skip
+    case = interpret(row, tables)
+    assert isinstance(case, Case)
+    assert case.measured_s == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "notes", "seq"),
+    [
+        ("512 (packed/unpadded real tokens, mean well below 512)", "", 256),
+        ("512", "seq512 rows use binned data (bin size 64)", 288),
+        ("512", "", 512),
+        ("128", "seq512 rows use binned data (bin size 64)", 128),
+    ],
+)
+def test_bert_without_padding_computes_its_tokens_alone(
+    shape: str, notes: str, seq: int, tables: AliasTables
+) -> None:
+    """More than half of 512 positions would be padding (arXiv:2107.02027)."""
+    case = interpret(made("BERT-large", input_shape=shape, notes=notes, batch_size="8"), tables)
+    assert isinstance(case, Case)
+    assert dict(case.network.params)["seq"] == seq

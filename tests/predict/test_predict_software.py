@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from estimator.hardware.efficiency import SoftwareFactors
 from estimator.precision import DType
 from estimator.predict.cpu import cpu_times
-from estimator.predict.factors import host_seconds, library_factors, software_factors
+from estimator.predict.factors import host_seconds, kernel_release, library_factors, software_factors
 from estimator.predict.fleet import Fleet, flight_share
 from estimator.predict.gpu import gpu_times
+from estimator.predict.sweep import kernel_times
 from estimator.predict.table import table_of
 from estimator.software import Software
 from estimator.workload.kernel import ConvShape, Kernel, Op, Phase
@@ -111,3 +113,30 @@ def test_few_large_units_stream_without_requests_in_flight(v100: Device) -> None
     )
     assert flight_share(few, 17.7) == 1.0
     assert flight_share(replace(few, architecture=v100.architecture), 17.7) < np.float64(0.1)
+
+
+def test_keras_has_the_kernels_of_what_it_drives_and_a_host_of_its_own(calibration: Calibration) -> None:
+    tensorflow = SoftwareFactors(framework="tensorflow", until=9999, time=1.2, kinds={"conv": 1.4})
+    keras = SoftwareFactors(
+        framework="keras",
+        until=9999,
+        kernels_of="tensorflow",
+        call_s={"forward": 0.002},
+        input_bytes_per_s=1e9,
+    )
+    known = replace(calibration, software=(tensorflow, keras))
+    found = software_factors(known, Software(framework="keras"))
+    assert (found.time, found.kinds) == (1.2, {"conv": 1.4})
+    assert (found.call_s, found.input_bytes_per_s) == ({"forward": 0.002}, 1e9)
+    assert kernel_release(known, Software(framework="keras")) is tensorflow
+
+
+def test_a_release_decides_what_a_launch_costs(v100: Device, calibration: Calibration) -> None:
+    table = table_of([update(1000)])
+    old = SoftwareFactors(framework="pytorch", until=9999, launch=3.0)
+
+    def launch_s(software: tuple[SoftwareFactors, ...]) -> float:
+        known = replace(calibration, software=software)
+        return float(kernel_times(table, v100, Software(), known).launch_s[0, 0])
+
+    assert launch_s((old,)) == pytest.approx(3.0 * launch_s((replace(old, launch=1.0),)))
