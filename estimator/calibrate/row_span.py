@@ -49,6 +49,7 @@ _VALIDATION = (
 _STEP_TOTAL = re.compile(r"total seconds for (\d+) steps")
 _LARGEST_EPOCHS = 1e5
 _FEWEST_TOKENS = 1e8
+_MANY_EPOCHS, _MANY_SAMPLES = 100, 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +98,20 @@ def _run_samples(row: MeasuredRow, total_batch: float, seq: int | None, tables: 
         return _number(found[1])
     for pattern in _EPOCHS:
         if found := pattern.search(row.notes):
-            return _logged_samples(_number(found[1]), row, seq, tables)
+            return _logged_samples(_number(found[1]), row, total_batch, seq, tables)
     raise UncoveredError("length of the run not stated")
 
 
-def _logged_samples(epochs: float, row: MeasuredRow, seq: int | None, tables: AliasTables) -> float:
-    """Return samples of a number of epochs; logs that count samples or tokens there write large numbers."""
+def _logged_samples(
+    epochs: float, row: MeasuredRow, total_batch: float, seq: int | None, tables: AliasTables
+) -> float:
+    """Return samples of a number of epochs; logs that count steps, samples or tokens write large numbers.
+
+    Nobody passes millions of samples hundreds of times: such a log counts steps.
+    """
     if epochs < _LARGEST_EPOCHS:
-        return epochs * _epoch_samples(row, tables)
+        samples = _epoch_samples(row, tables)
+        return epochs * (total_batch if epochs > _MANY_EPOCHS and samples > _MANY_SAMPLES else samples)
     return epochs / seq if seq and epochs >= _FEWEST_TOKENS else epochs
 
 

@@ -184,6 +184,18 @@ def made(model: str, **changes: str | float) -> MeasuredRow:
     return replace(row, model=model, model_config="", precision="amp", **changes)  # type: ignore[arg-type]
 
 
+def test_hundreds_of_epochs_of_millions_are_steps(tables: AliasTables) -> None:
+    """Logs of BERT in MLPerf 0.7 count 978 steps of 3,072 sequences as epochs."""
+    row = replace(
+        made("BERT-large", input_shape="128", batch_size="3072", value=344.0),
+        mode="pretrain_total", metric="s",
+        notes="train_samples(log)=3.50515e+06; last eval epoch_num=978",
+    )  # fmt: skip
+    case = interpret(row, tables)
+    assert isinstance(case, Case)
+    assert case.steps == 978
+
+
 def test_frames_and_audio_samples_are_no_utterances(tables: AliasTables) -> None:
     """A batch of 64 clips of 566 mel frames at 36,224 frames a second takes a second."""
     row = made(
