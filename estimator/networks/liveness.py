@@ -31,18 +31,21 @@ def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
     a call of several kernels two gradients live at once, what one of them reads and what it writes.
     """
     groups = _Groups()
+    # Blocks that are alike share their records: each is looked through once.
+    written = {id(record): _written(record) for record in {id(c.record): c.record for c in calls}.values()}
     spans: dict[int, list[int]] = {}  # storage of a value: its maker, its last user, its bytes
     for index, call in enumerate(calls):
         flowing = [tensor for tensor in (*call.arguments, *call.outputs) if tensor.requires_grad]
         for tensor in flowing:
             span = spans.setdefault(tensor.storage, [index, index, 0])
             span[1], span[2] = index, max(span[2], tensor.bytes)
-        if not any(kernel.phase is Phase.DGRAD for kernel in call.record.kernels):
+        if written[id(call.record)] is None:
             for tensor in flowing[1:]:
                 groups.join(flowing[0].storage, tensor.storage)
     alive = _alive(spans, groups, len(calls))
     return [
-        live + max(0, _inside(call) - _own(call, groups)) for call, live in zip(calls, alive, strict=True)
+        live + max(0, (written[id(call.record)] or 0) - _own(call, groups))
+        for call, live in zip(calls, alive, strict=True)
     ]
 
 
@@ -89,14 +92,14 @@ def _alive(spans: dict[int, list[int]], groups: _Groups, count: int) -> list[int
     return [total := total + change for change in changes[:count]]
 
 
-def _inside(call: LoweredCall) -> int:
-    """Return the bytes of the two largest gradients that a call's backward writes, one after the other."""
+def _written(record: Record) -> int | None:
+    """Return the bytes of the two largest gradients that a backward writes in turn, None if it writes none."""
     written = [
         kernel.bytes_written if kernel.launches <= _PAIR else _PAIR * kernel.bytes_written // kernel.launches
-        for kernel in call.record.kernels
+        for kernel in record.kernels
         if kernel.phase is Phase.DGRAD
     ]
-    return sum(sorted(written)[-_PAIR:])
+    return sum(sorted(written)[-_PAIR:]) if written else None
 
 
 def _own(call: LoweredCall, groups: _Groups) -> int:
