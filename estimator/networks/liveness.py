@@ -93,7 +93,7 @@ def _alive(spans: dict[int, list[int]], groups: _Groups, count: int) -> list[int
 
 
 def _written(record: Record) -> int | None:
-    """Return the bytes of the two largest gradients that a backward writes in turn, None if it writes none."""
+    """Return the bytes of the two largest gradients that a backward writes in turn; None if none."""
     written = [
         kernel.bytes_written if kernel.launches <= _PAIR else _PAIR * kernel.bytes_written // kernel.launches
         for kernel in record.kernels
