@@ -130,17 +130,11 @@ class CasePredictor:
             step = self._parallel_time(case, system, layout, recipe)
         else:
             step = self._table_time(
-                case,
-                system,
-                _software(case, work),
-                _step_table(case, work.table),
-                _exchanged_s(case, system, work),
+                case, system, work, _step_table(case, work.table), _exchanged_s(case, system, work)
             )
         seconds = _later(step, _copy_s(case, system, work)).scaled(case.steps)
         if case.validation_samples and case.micro_batch:
-            forward = self._table_time(
-                case, system, _software(case, work), work.table.only([Phase.FORWARD]), 0.0
-            )
+            forward = self._table_time(case, system, work, work.table.only([Phase.FORWARD]), 0.0)
             seconds = _sum(seconds, forward.scaled(case.validation_samples / (case.micro_batch * case.count)))
         return Prediction(
             low_s=seconds.low,
@@ -169,12 +163,12 @@ class CasePredictor:
         )
 
     def _table_time(
-        self, case: Case, system: CaseSystem, software: Software, table: KernelTable, exchanged_s: float
+        self, case: Case, system: CaseSystem, work: Work, table: KernelTable, exchanged_s: float
     ) -> TimeRange:
         return table_time(
             table,
             system.system,
-            software=software,
+            software=_software(case, work),
             policy=POLICIES.get(case.precision),
             calibration=self._calibration,
             exchanged_s=exchanged_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +55,7 @@ class BoundTimes:
         return max(Bound, key=lambda bound: getattr(self, f"{bound.value}_s"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerTime:
+class LayerTime(NamedTuple):
     """Seconds one layer takes in a step, and what bounds most of them."""
 
     path: str
@@ -78,11 +77,7 @@ class LayerTimes:
         return len(self.paths)
 
     def __iter__(self) -> Iterator[LayerTime]:
-        columns = zip(self.paths, self.forward_s, self.backward_s, self.bounds, strict=True)
-        return (
-            LayerTime(path=path, forward_s=forward_s, backward_s=backward_s, bound=bound)
-            for path, forward_s, backward_s, bound in columns
-        )
+        return map(LayerTime, self.paths, self.forward_s, self.backward_s, self.bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

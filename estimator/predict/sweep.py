@@ -16,7 +16,7 @@ from estimator.predict.fleet import Fleet, bandwidth_of, path_of
 from estimator.predict.gpu import gpu_times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -60,24 +60,22 @@ class Sweep:
         result = np.empty(len(self.devices))
         host = self.host_s(table)
         for index, members, fleet in self._groups:
-            if fleet is None:
-                times = cpu_times(table, members, self.software, self.calibration)
-                result[index] = table.runs @ times.total_s
-            else:
-                result[index] = with_host(table.runs @ gpu_times(table, fleet).total_s, host)
+            device_s = table.runs @ self._times(table, members, fleet).total_s
+            result[index] = device_s if fleet is None else with_host(device_s, host)
         return result
 
-    def kernel_times(self, table: KernelTable) -> Iterator[KernelTimes]:
-        """Give the time of each kernel on each device in turn, ``(K, 1)``."""
-        found: list[KernelTimes | None] = [None] * len(self.devices)
+    def kernel_times(self, table: KernelTable) -> list[KernelTimes]:
+        """Return the time of each kernel on each device, ``(K, 1)``."""
+        found: dict[int, KernelTimes] = {}
         for index, members, fleet in self._groups:
-            if fleet is None:
-                times = cpu_times(table, members, self.software, self.calibration)
-            else:
-                times = gpu_times(table, fleet)
-            for column, place in enumerate(index):
-                found[place] = times.of(column)
-        return (times for times in found if times is not None)
+            times = self._times(table, members, fleet)
+            found |= {place: times.of(column) for column, place in enumerate(index.tolist())}
+        return [found[place] for place in range(len(self.devices))]
+
+    def _times(self, table: KernelTable, members: tuple[Device, ...], fleet: Fleet | None) -> KernelTimes:
+        if fleet is None:
+            return cpu_times(table, members, self.software, self.calibration)
+        return gpu_times(table, fleet)
 
     def host_s(self, table: KernelTable) -> float:
         """Return the seconds a GPU's host needs for a step."""

@@ -119,8 +119,7 @@ class KernelTable:
         """Sum of a per-kernel figure over each layer (and, last, the optimizer) in the given phases."""
         chosen = np.isin(self.phase[self.kernel], [PHASES.index(phase) for phase in phases])
         weights = np.where(chosen, per_kernel[self.kernel] * self.calls, 0.0)
-        slot = np.where(self.layer == OPTIMIZER_LAYER, layers, self.layer)
-        return _sum_by(slot, weights, layers + 1)
+        return _sum_by(self._slot_of_call(layers), weights, layers + 1)
 
     def passes_by_layer(self, figures: Floats, layers: int) -> tuple[Floats, Floats]:
         """Sum figures by kernel, ``(B, K)``, over each layer's forward and backward: two of ``(B, layers)``.
@@ -128,11 +127,15 @@ class KernelTable:
         What is computed again in the backward pass is part of it.
         """
         rows, width = len(figures), 3 * (layers + 1)
-        slot = self._pass_of_call * (layers + 1) + np.where(self.layer == OPTIMIZER_LAYER, layers, self.layer)
+        slot = self._pass_of_call * (layers + 1) + self._slot_of_call(layers)
         slots = np.arange(rows)[:, None] * width + slot
         weights = figures[:, self.kernel] * self.calls
         sums = _sum_by(slots.ravel(), weights.ravel(), rows * width).reshape(rows, 3, layers + 1)
         return sums[:, 0, :layers], sums[:, 1, :layers]
+
+    def _slot_of_call(self, layers: int) -> Ints:
+        """Of each call: its layer, and for the optimizer the place behind the last."""
+        return np.where(self.layer == OPTIMIZER_LAYER, layers, self.layer)
 
     @cached_property
     def _pass_of_call(self) -> Ints:
