@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 from estimator.catalog.cpu_parts import limited_to
-from estimator.catalog.lookup import architecture_for_nvidia, load_architecture
+from estimator.catalog.lookup import all_devices, architecture_for_nvidia, load_architecture
 from estimator.catalog.match import explain_match, match_detected
 from estimator.errors import InputError
 from estimator.hardware.architecture import Architecture, DeviceKind
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from estimator.detect.facts import CpuFacts, GpuFacts, HostFacts
 
 _FP32_BITS = 32
+_SAME_CLOCK = 0.01
+_GHZ = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ def _cpu_device(facts: HostFacts, findings: list[Finding]) -> Device | None:
         return _known_cpu(known, facts)
     architecture = _cpu_architecture(cpu)
     cores = cpu.usable_cores or cpu.physical_cores
-    clock = cpu.max_clock_hz or cpu.base_clock_hz or cpu.tsc_clock_hz or cpu.current_clock_hz
+    clock, known_by = _clock(cpu, architecture)
     if architecture is None or not cores or not clock:
         missing = "SIMD width" if architecture is None else "number of cores" if not cores else "clock"
         findings.append(
@@ -60,7 +63,14 @@ def _cpu_device(facts: HostFacts, findings: list[Finding]) -> Device | None:
             )
         )
         return None
-    note = "" if cpu.max_clock_hz else "a virtual machine shows the time-stamp counter's rate, not the core's"
+    if known_by.basis is Basis.ASSUMED:
+        findings.append(
+            Finding(
+                what=f"its cores are taken to run at {clock / _GHZ:.2f} GHz",
+                why=known_by.note,
+                remedy="estimator detect --probe measures it",
+            )
+        )
     return Device(
         id="this-cpu",
         name=cpu.model_name or architecture.name,
@@ -78,11 +88,40 @@ def _cpu_device(facts: HostFacts, findings: list[Finding]) -> Device | None:
         detected=True,
         provenance={
             "units": Provenance("cores usable by this process", Basis.DETECTED),
-            "clock_hz": Provenance("kernel", Basis.DETECTED, note),
+            "clock_hz": known_by,
             "memory_bytes": Provenance("kernel", Basis.DETECTED),
             "peaks": Provenance("cores x FMA a clock x 2 x clock", Basis.DERIVED),
         },
     )
+
+
+def _clock(cpu: CpuFacts, architecture: Architecture | None) -> tuple[float | None, Provenance]:
+    """Return the clock of the cores in Hz, and how it is known.
+
+    A virtual machine shows the time-stamp counter's rate only, which is the base clock. Where the catalogue
+    has processors of that microarchitecture and base clock, theirs with all cores busy is taken.
+    """
+    if cpu.max_clock_hz or cpu.base_clock_hz or architecture is None:
+        return cpu.max_clock_hz or cpu.base_clock_hz, Provenance("kernel", Basis.DETECTED)
+    alike = _processors_like(architecture.id, cpu.tsc_clock_hz)
+    if alike:
+        names = ", ".join(device.name for device in alike)
+        note = f"as {names} with all cores busy, whose base clock the time-stamp counter has"
+        return median(device.clock_hz for device in alike), Provenance("catalogue", Basis.ASSUMED, note)
+    note = "a virtual machine shows the time-stamp counter's rate, not the core's"
+    return cpu.tsc_clock_hz or cpu.current_clock_hz, Provenance("kernel", Basis.DETECTED, note)
+
+
+def _processors_like(architecture: str, base_clock_hz: float | None) -> list[Device]:
+    """Return the catalogue's server processors of an architecture with a base clock, in Hz."""
+    if base_clock_hz is None:
+        return []
+    return [
+        device for device in all_devices()
+        if device.architecture.id == architecture and device.form_factor == "server"
+        and device.base_clock_hz and abs(device.base_clock_hz / base_clock_hz - 1.0) < _SAME_CLOCK
+        and device.clock_hz > device.base_clock_hz
+    ]  # fmt: skip
 
 
 def _known_cpu(known: Device, facts: HostFacts) -> Device:

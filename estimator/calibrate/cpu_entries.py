@@ -9,7 +9,15 @@ import numpy as np
 from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Scale
-from estimator.predict.cpu import bus_bytes_per_s, cpu_cores, cpu_peak, cpu_regime_key, large_pages
+from estimator.predict.cpu import (
+    barriers,
+    bus_bytes_per_s,
+    cpu_cores,
+    cpu_peak,
+    cpu_regime_key,
+    large_pages,
+    working_cores,
+)
 from estimator.predict.factors import call_seconds, kernel_release
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
 _SHARE = {"low": 0.01, "high": 1.0}
 _CYCLES = {"low": 0.5, "high": 60.0}
 _SECONDS = {"low": 1e-7, "high": 500e-6}
+_OPERATOR = {"low": 0.2e-6, "high": 100e-6}
 _SCALE = {"low": 0.3, "high": 2.5}
 _FACTOR = {"low": 0.1, "high": 20.0}
 _HELD = 5.0
@@ -56,10 +65,10 @@ class CpuEntries:
         factors = kernel_release(self.start, observation.software)
         compute, memory = self._scales(device)
         both = self._both(factors, observation)[table.category]
-        peak = np.array([cpu_peak(device, c.dtype) for c in table.categories])[table.category]
-        cores = cpu_cores(device)
-        lanes = np.where(_by_kernel(regimes, "serial", table.category) > 0, 1.0, cores)
-        draw = device.clock_hz * cores * self.start.cpu.core_bytes_per_clock
+        peak = np.array([cpu_peak(device, c.dtype, factors) for c in table.categories])[table.category]
+        working = working_cores(table, self.start, np.array([cpu_cores(device)]))[:, 0]
+        lanes = np.where(_by_kernel(regimes, "serial", table.category) > 0, 1.0, working)
+        draw = device.clock_hz * working * self.start.cpu.core_bytes_per_clock
         bus = bus_bytes_per_s(device, self.start)
 
         def index(name: str, bounds: dict[str, float]) -> Ints:
@@ -85,7 +94,20 @@ class CpuEntries:
             add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
                 compute=index(name, _SECONDS)[:, None])  # fmt: skip
         self._system(number, observation, factors)
+        self._operators(number, table, working, factors)
         return Host()
+
+    def _operators(self, number: int, table: KernelTable, working: Floats, factors: SoftwareFactors) -> None:
+        """Add what operators cost beside their work: cores that meet, and the framework's own time."""
+        release = str(self.start.software.index(factors))
+        for key, value, counts in (
+            (Key("cpu", "", "barrier_s"), self.start.cpu.barrier_s, barriers(table, working[:, None])[:, 0]),
+            (Key("software", release, "operator_s"), factors.operator_s, table.launches),
+        ):
+            index = self.parameters.add(key, value, hold=_HELD, **_OPERATOR)
+            if index != NONE:
+                same = np.full((len(counts), 1), index, dtype=np.intp)
+                self.entries.add(number, table.runs, compute_s=counts, compute=same)
 
     def _system(self, number: int, observation: Observation, factors: SoftwareFactors) -> None:
         """Add page faults, the call of the optimizer, and work that one core does alone."""

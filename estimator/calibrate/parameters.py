@@ -59,5 +59,6 @@ class Parameters:
 
 
 COSTS = frozenset(
-    {"launch_s", "host_s", "overhead_s", "cycles", "step_s", "fault_s", "depth", "time", "launch"}
-)
+    {"launch_s", "host_s", "overhead_s", "operator_s", "barrier_s", "cycles", "step_s", "fault_s", "depth",
+     "time", "launch"}
+)  # fmt: skip

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import UncoveredError
-from estimator.software import CURRENT_ERA, AttentionKernel, Layout, Mode, Software
+from estimator.software import CURRENT_ERA, AttentionKernel, Layout, Mode, OptimizerKernels, Software
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
@@ -85,6 +85,8 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
     source = tables.sources.get(row.source_id)
     if text == "fp16" and source and source["fp16"]:
         text = source["fp16"]
+    if text == "amp" and (policy := _script(row, tables).get("amp")):
+        return policy, None
     if text in ("amp", "bf16") and _BF16_MIXED.search(row.notes):
         return "amp-bf16", None
     if text in _POLICIES:
@@ -99,6 +101,11 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
     raise UncoveredError("precision not stated" if text in ("", "unknown") else f"precision {text!r} unknown")
 
 
+def _script(row: MeasuredRow, tables: AliasTables) -> Mapping[str, str]:
+    """Return what is known of the script that a row was measured with; nothing for most rows."""
+    return tables.search("scripts", f"{row.source} | {row.source_path} | {row.precision}") or {}
+
+
 def _usual_half(row: MeasuredRow) -> str:
     """Name the half precision of a run that says "mixed": tuned GPU runs keep half-precision weights."""
     modern = bool(re.search(r"TPU|Gaudi", row.device)) or (row.year or 0) >= _FLASH_YEAR
@@ -110,7 +117,10 @@ def _usual_half(row: MeasuredRow) -> str:
 def software_of(row: MeasuredRow, precision: str, tables: AliasTables) -> Software:
     """Translate framework, version, layout and notes into settings."""
     label = f"{row.framework} | {row.framework_version} | {row.notes}"
-    line = tables.search("frameworks", label) or {}
+    if row.cuda_cudnn.startswith("CPU "):  # the library of its products
+        label += f" | {row.cuda_cudnn}"
+    line = dict(tables.search("frameworks", label) or {})
+    line |= {key: text for key, text in _script(row, tables).items() if text}
     framework = line.get("framework") or "pytorch"
     era = era_of(row, framework, tables)
     mode = Mode(line.get("mode") or "eager")
@@ -119,6 +129,7 @@ def software_of(row: MeasuredRow, precision: str, tables: AliasTables) -> Softwa
         mode=mode,
         layout=_layout(row, framework, precision, era, line.get("layout", "")),
         attention=_attention(row, line.get("attention", ""), era, mode),
+        optimizer=OptimizerKernels(line.get("optimizer") or "foreach"),
         era=era,
     )
 

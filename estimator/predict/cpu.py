@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _PAGE_BYTES = 4096
+_FP32_BYTES = 4
+_COUNTED_BY_WIDTH = frozenset({DType.FP32, DType.FP64})
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 _KINDS_WITHOUT_OUTPUT = ("optimizer", "serial")
 _WIDER = {DType.TF32: DType.FP32, DType.FP16: DType.FP32, DType.BF16: DType.FP32, DType.FP8: DType.FP32}
@@ -44,19 +46,21 @@ def cpu_times(
     factors = software_factors(calibration, software)
     pick = _RegimePicker(regimes, table.category)
     slower = np.array([cpu_time_factor(factors, category) for category in table.categories])[table.category]
-    peaks = {d: [cpu_peak(device, d) for device in devices] for d in {c.dtype for c in table.categories}}
+    formats = {category.dtype for category in table.categories}
+    peaks = {d: [cpu_peak(device, d, factors) for device in devices] for d in formats}
     peak = np.array([peaks[category.dtype] for category in table.categories])
     clocks = np.array([device.clock_hz for device in devices])
     cores = np.array([cpu_cores(device) for device in devices])
     compute_scale, memory_scale, launch_scale = _scales(devices, calibration)
-    draw = clocks * cores * calibration.cpu.core_bytes_per_clock * memory_scale
+    working = working_cores(table, calibration, cores)
+    draw = clocks * working * calibration.cpu.core_bytes_per_clock * memory_scale
     bus = np.array([bus_bytes_per_s(device, calibration) for device in devices])
 
     with np.errstate(divide="ignore", invalid="ignore"):
         product_s = (table.flops / pick("compute"))[:, None] / (peak[table.category] * compute_scale)
     product_s = np.where(table.flops[:, None] > 0, product_s, 0.0)
     moved = table.bytes - table.weight_bytes
-    lanes = np.where(pick("serial")[:, None] > 0, 1.0, cores)
+    lanes = np.where(pick("serial")[:, None] > 0, 1.0, working)
     cycles = pick("cycles")[:, None]
     by_core_s = np.where(
         cycles > 0,
@@ -75,8 +79,9 @@ def cpu_times(
     work = np.where(serial, table.flops + table.elementwise_flops, 0.0)
     serial_s += work[:, None] / (clocks * calibration.cpu.scalar_flop_per_cycle)
     busy_s[serial] = 0.0
-    launch_s = (table.launches * pick("overhead_s") + _optimizer_call_s(table, factors))[:, None]
-    launch_s = launch_s * launch_scale
+    alone_s = table.launches * (pick("overhead_s") + factors.operator_s) + _optimizer_call_s(table, factors)
+    together_s = barriers(table, working) * calibration.cpu.barrier_s
+    launch_s = (alone_s[:, None] + together_s) * launch_scale
     return KernelTimes(
         busy_s=busy_s,
         launch_s=launch_s,
@@ -97,8 +102,32 @@ def _optimizer_call_s(table: KernelTable, factors: SoftwareFactors) -> Floats:
     return np.where(updates, each, 0.0)
 
 
-def cpu_peak(device: Device, dtype: DType) -> float:
-    """Return the rate of products in ``dtype``; formats a CPU lacks are computed in fp32."""
+def working_cores(table: KernelTable, calibration: Calibration, cores: Floats) -> Floats:
+    """Return how many of the cores work on each kernel, ``(K, D)``: all on products, few on short loops."""
+    written = table.bytes_written / _FP32_BYTES
+    elements = np.maximum(table.elements, written) / np.maximum(table.launches, 1.0)
+    parts = np.maximum(1.0, np.ceil(elements / calibration.cpu.grain_elements))
+    return np.where(table.flops[:, None] > 0, cores, np.minimum(parts[:, None], cores))
+
+
+def barriers(table: KernelTable, working: Floats) -> Floats:
+    """Return how often cores wait for each other in each kernel, by doublings of their number."""
+    return table.launches[:, None] * np.log2(np.maximum(working, 1.0))
+
+
+def cpu_peak(device: Device, dtype: DType, factors: SoftwareFactors | None = None) -> float:
+    """Return the rate of products in ``dtype``; formats a CPU lacks are computed in fp32.
+
+    ``factors`` tell which of the CPU's instructions the framework was built for.
+    """
+    peak = _own_peak(device, dtype)
+    if factors is None or factors.flop_per_clock is None:
+        return peak
+    narrower = dtype.itemsize / _FP32_BYTES if dtype in _COUNTED_BY_WIDTH else 1.0
+    return min(peak, factors.flop_per_clock / narrower * device.clock_hz * cpu_cores(device))
+
+
+def _own_peak(device: Device, dtype: DType) -> float:
     peak = device.peaks.best(dtype) or (device.peaks.best(_WIDER[dtype]) if dtype in _WIDER else None)
     if peak is None and not dtype.is_floating:
         peak = device.peaks.best(DType.FP32)

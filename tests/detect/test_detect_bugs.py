@@ -116,6 +116,20 @@ def test_slice_of_a_socket_is_not_given_the_sockets_bandwidth(
         assert device.units <= 2
 
 
+def test_slice_without_a_clock_runs_as_processors_of_its_base_clock(
+    load_machine: Callable[[str], Mapping[str, Any]],
+    detect_machine: Callable[[Mapping[str, Any]], HostFacts],
+) -> None:
+    """The counter's 2.6 GHz is the base clock of a Zen 4 that runs at 3.7; another tells nothing."""
+    machine = load_machine("firecracker-zen4")
+    found = host_devices(detect_machine(machine))
+    assert found.devices[0].clock_hz == pytest.approx(3.7e9)
+    assert any("3.70 GHz (as" in f"{f.what} ({f.why}" for f in found.findings)
+    cpus = machine["cpus"]
+    other = {**machine, "cpus": {**cpus, "cpuinfo": {**cpus["cpuinfo"], "cpu MHz": 2222.0}}}
+    assert host_devices(detect_machine(other)).devices[0].clock_hz == pytest.approx(2.222e9)
+
+
 def test_container_on_few_cores_is_not_given_the_sockets_bandwidth(
     detect_machine: Callable[[Mapping[str, Any]], HostFacts],
 ) -> None:

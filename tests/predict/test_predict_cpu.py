@@ -76,6 +76,33 @@ def test_few_cores_draw_less_than_the_memory_gives(desktop_cpu: Device, calibrat
     assert seconds(plain, half, calibration) == pytest.approx(2 * one, rel=0.05)
 
 
+def test_more_cores_do_not_help_short_loops(desktop_cpu: Device, calibration: Calibration) -> None:
+    """ATen keeps a loop over 32,768 elements on one core, and cores that share one wait for each other."""
+    many = replace(desktop_cpu, units=64)
+    one = replace(desktop_cpu, units=1)
+    short, long = elementwise("relu", 32768), elementwise("relu", 32 * 32768)
+    assert seconds(short, many, calibration) == pytest.approx(seconds(short, one, calibration), rel=0.01)
+    assert seconds(long, many, calibration) < seconds(long, one, calibration) / 5
+    free = replace(calibration, cpu=replace(calibration.cpu, barrier_s=0.0))
+    waits = [
+        seconds(long, replace(desktop_cpu, units=units), calibration)
+        - seconds(long, replace(desktop_cpu, units=units), free)
+        for units in (1, 4, 16)
+    ]
+    assert waits[0] == pytest.approx(0.0, abs=1e-12)
+    assert waits[2] == pytest.approx(2 * waits[1])
+    assert waits[1] > 0
+
+
+def test_a_build_for_old_instructions_multiplies_slower(
+    desktop_cpu: Device, calibration: Calibration
+) -> None:
+    """TensorFlow's wheels of 2017 know SSE alone: 8 fp32 FLOPs a clock where AVX2 does 32."""
+    by_wheel = seconds(conv(), desktop_cpu, calibration, Software(framework="tensorflow", era=2017))
+    native = seconds(conv(), desktop_cpu, calibration, Software(framework="tensorflow-native", era=2017))
+    assert 1.5 * native < by_wheel < 4 * native
+
+
 def test_formats_a_cpu_lacks_run_at_the_rate_of_fp32(desktop_cpu: Device) -> None:
     assert cpu_peak(desktop_cpu, DType.BF16) == cpu_peak(desktop_cpu, DType.FP32)
 
