@@ -130,7 +130,11 @@ class CasePredictor:
             step = self._parallel_time(case, system, layout, recipe)
         else:
             step = self._table_time(
-                case, system, work, _step_table(case, work.table), _exchanged_s(case, system, work)
+                case,
+                system,
+                work,
+                _step_table(case, work.table, layout.accumulation(case.step_samples)),
+                _exchanged_s(case, system, work),
             )
         seconds = _later(step, _copy_s(case, system, work)).scaled(case.steps)
         if case.validation_samples and case.micro_batch:
@@ -193,10 +197,13 @@ def _parts(found: Sequence[tuple[CaseSystem, Recipe] | str]) -> list[list[int]]:
     ]
 
 
-def _step_table(case: Case, table: KernelTable) -> KernelTable:
-    """Return the kernels of a step: its phases only, passes of an accumulating step several times."""
+def _step_table(case: Case, table: KernelTable, passes: int | None = None) -> KernelTable:
+    """Return the kernels of a step: its phases only, its passes as often as it makes them.
+
+    ``passes`` are those of a guessed layout, by default those that the case states.
+    """
     phases = table if case.phases == _ALL else table.only(case.phases)
-    return repeated(phases, case.accumulation or 1)
+    return repeated(phases, passes or case.accumulation or 1)
 
 
 def _exchanged_s(case: Case, system: CaseSystem, work: Work) -> float:

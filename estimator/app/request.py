@@ -123,9 +123,10 @@ def on_kind(training: Training, kind: DeviceKind) -> Training:
     are needed where there are no tensor cores (the predictor drops them for such GPUs).
     """
     software = training.software
-    if kind is DeviceKind.CPU or (software.era < FOREACH_SINCE and software.mode is Mode.EAGER):
+    fused = software.mode is not Mode.EAGER or software.optimizer is OptimizerKernels.FUSED
+    if kind is DeviceKind.CPU or (software.era < FOREACH_SINCE and not fused):
         software = replace(software, optimizer=OptimizerKernels.SINGLE)
-    elif software.mode is not Mode.EAGER:
+    elif fused:
         software = replace(software, optimizer=OptimizerKernels.FUSED)
     return replace(training, software=software)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import NetworkRef, UncoveredError, network_of
 from estimator.calibrate.row_batch import batch_of, usual_batch
+from estimator.calibrate.row_errata import corrected
 from estimator.calibrate.row_facts import parallelism_of, recompute_of, row_facts
 from estimator.calibrate.row_settings import (
     DEFAULT_OPTIMIZER,
@@ -110,6 +111,7 @@ class Uncovered:
 
 def interpret(row: MeasuredRow, tables: AliasTables) -> Case | Uncovered:
     """Translate a row into a case, or say why it cannot be one."""
+    row = corrected(row, tables)
     try:
         return _allreduce(row, tables) if row.mode == ALLREDUCE else _case(row, tables)
     except UncoveredError as reason:

@@ -1,4 +1,4 @@
-"""Tables that say what the labels of measurement tables mean: networks, frameworks, sources, data sets."""
+"""Tables that say what labels of measurement tables mean: networks, scripts, frameworks, sources, data sets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from estimator.document import Value
 
+_TABLES = ("frameworks", "scripts", "sources", "datasets", "links", "errata")
 _PLACEHOLDER = re.compile(r"\$([a-z_]+)(\?)?")
 
 
@@ -86,12 +87,19 @@ class AliasTables:
         """Return the first line of ``table`` whose pattern occurs in ``text``."""
         return next((line for pattern, line in self._searches[table] if pattern.search(text)), None)
 
+    @cached_property
+    def errata(self) -> dict[tuple[str, str], Mapping[str, str]]:
+        """What a table misread of its source, by source and row."""
+        return {
+            (line["source_id"], number): line
+            for line in self.tables["errata"]
+            for number in line["rows"].split()
+        }
+
 
 def read_alias_tables(folder: Path) -> AliasTables:
-    """Read ``networks``, ``frameworks``, ``sources``, ``datasets`` and ``links`` (CSV) from ``folder``."""
-    tables = {
-        name: tuple(_lines(folder / f"{name}.csv")) for name in ("frameworks", "sources", "datasets", "links")
-    }
+    """Read the tables (CSV) that ``folder`` holds: of networks, and those in ``_TABLES``."""
+    tables = {name: tuple(_lines(folder / f"{name}.csv")) for name in _TABLES}
     return AliasTables(networks=tuple(_network_aliases(folder / "networks.csv")), tables=tables)
 
 

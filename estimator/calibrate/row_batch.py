@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import UncoveredError
+from estimator.calibrate.row_span import TOTAL_MODES
 
 if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
@@ -28,6 +29,9 @@ _GLOBAL_TOKENS = re.compile(r"global ([\d.]+)M tok(?:ens)?")
 _RANK = re.compile(r"(\d+)(?:\.0)?(?: per DP rank| per model-parallel group| \(see|$)(?:.*global (\d+)\))?.*")
 _GROUP = re.compile(r"(\d+) \(global (\d+)\)")
 _GLOBAL_NOTE = re.compile(r"\bglobal_batch=(\d+)|\bGBS=(\d+)|\(global (\d+)\)")
+# Runs of a number of steps state the batch of each over all devices, whatever passes a device takes for it:
+# Transformer-XL's configurations split it by batch_chunk where there are fewer devices.
+_GLOBAL_RUN = re.compile(r"\bglobal batch (\d+)(?: \((\d+) multinode\))?;max_step")
 _PIPELINE_PASSES = re.compile(r"\bpp\d+_(\d+)\b")
 _LARGE_IMAGE = 256
 _MICRO_NOTE = re.compile(r"\bMBS=(\d+)")
@@ -53,6 +57,7 @@ def batch_of(row: MeasuredRow, layout: Parallelism, seq: int | None, usual: int 
     if found := _RANK.fullmatch(text):
         rank = float(found[1])
         micro = 1 if layout.pipeline > 1 and not _fills_pipeline(row) else int(rank)
+        total = total or _of_run(row)
         return Batch(micro=micro, total=float(found[2] or total or rank * layout.data * (passes or 1)))
     return _fraction(text, total, layout, passes)
 
@@ -64,6 +69,13 @@ def _special(row: MeasuredRow, layout: Parallelism, usual: int | None) -> Batch 
     if _unstated(row.batch_size) and usual and row.metric not in ("ms", "s"):
         return Batch(micro=usual, total=float(usual * layout.data))
     return None
+
+
+def _of_run(row: MeasuredRow) -> float | None:
+    """Return the batch that the notes state for every step of a run, None where they do not."""
+    found = _GLOBAL_RUN.search(row.notes) if row.mode in TOTAL_MODES else None
+    many = found and found[2] and (row.num_nodes or "1") != "1"
+    return float(found[2 if many else 1]) if found else None
 
 
 def _fills_pipeline(row: MeasuredRow) -> bool:

@@ -47,6 +47,7 @@ _VALIDATION = (
     re.compile(rf"plus {_NUMBER} validation images"),
 )
 _STEP_TOTAL = re.compile(r"total seconds for (\d+) steps")
+_LOG = re.compile(r"last eval epoch_num|\(log\)")
 _LARGEST_EPOCHS = 1e5
 _FEWEST_TOKENS = 1e8
 _MANY_EPOCHS, _MANY_SAMPLES = 100, 1e6
@@ -107,11 +108,13 @@ def _logged_samples(
 ) -> float:
     """Return samples of a number of epochs; logs that count steps, samples or tokens write large numbers.
 
-    Nobody passes millions of samples hundreds of times: such a log counts steps.
+    A log that has passed millions of samples hundreds of times counts steps; papers and pages mean epochs
+    (EfficientNet takes 400 of ImageNet).
     """
     if epochs < _LARGEST_EPOCHS:
         samples = _epoch_samples(row, tables)
-        return epochs * (total_batch if epochs > _MANY_EPOCHS and samples > _MANY_SAMPLES else samples)
+        counts_steps = epochs > _MANY_EPOCHS and samples > _MANY_SAMPLES and _LOG.search(row.notes)
+        return epochs * (total_batch if counts_steps else samples)
     return epochs / seq if seq and epochs >= _FEWEST_TOKENS else epochs
 
 

@@ -223,3 +223,71 @@ def test_bert_without_padding_computes_its_tokens_alone(
     case = interpret(made("BERT-large", input_shape=shape, notes=notes, batch_size="8"), tables)
     assert isinstance(case, Case)
     assert dict(case.network.params)["seq"] == seq
+
+
+def test_a_page_that_states_hundreds_of_epochs_means_epochs(tables: AliasTables) -> None:
+    row = replace(
+        made("efficientnet-b0", input_shape="224x224x3", batch_size="256", value=11.0),
+        mode="pretrain_total", metric="h", notes="RMSprop; epochs=400", devices=8,
+    )  # fmt: skip
+    case = interpret(row, tables)
+    assert isinstance(case, Case)
+    assert case.steps == pytest.approx(400 * 1_281_167 / 2048)
+
+
+def test_a_run_on_one_device_accumulates_its_global_batch(tables: AliasTables) -> None:
+    """Transformer-XL's configurations split 256 sequences into chunks where there are fewer devices."""
+    row = replace(
+        made(
+            "Transformer-XL-base", input_shape="tgt_len=192;mem_len=192", batch_size="32", value=45_960.0,
+            notes="JITLamb;DDP;global batch 256;max_step 40000",
+        ),
+        mode="pretrain_total", metric="s",
+        model_config="layers=16;d_model=512;heads=8;d_head=64;d_inner=2048",
+    )  # fmt: skip
+    case = interpret(row, tables)
+    assert isinstance(case, Case)
+    assert (case.micro_batch, case.accumulation, case.steps) == (32, 8, 40_000)
+
+
+NVIDIA = "NVIDIA/DeepLearningExamples"
+
+
+def test_scripts_of_a_source_set_what_its_tables_leave_out(tables: AliasTables) -> None:
+    """NVIDIA's BERT halves its model and scripts it; its ResNet keeps autocast, in channels-last."""
+    path = "PyTorch/LanguageModeling/BERT/README.md#L811"
+    bert = interpret(
+        made("BERT-large", source=NVIDIA, source_path=path, input_shape="128", batch_size="8", notes=""),
+        tables,
+    )
+    assert isinstance(bert, Case)
+    assert (bert.precision, bert.software.mode) == ("fp16", Mode.FUSED)
+    path = "PyTorch/Classification/ConvNets/resnet50v1.5/README.md#L596"
+    resnet = interpret(
+        made(
+            "ResNet50",
+            source=NVIDIA,
+            source_path=path,
+            batch_size="8",
+            layout="",
+            framework="PyTorch",
+            notes="",
+        ),
+        tables,
+    )
+    assert isinstance(resnet, Case)
+    assert (resnet.precision, resnet.software.mode) == ("amp", Mode.EAGER)
+    assert resnet.software.layout is Layout.CHANNELS_LAST
+
+
+def test_what_a_table_misread_is_corrected(tables: AliasTables) -> None:
+    """The column of NCF's page before "mixed precision" is "TF32"."""
+    row = made("NeuMF (NCF)", source_id="DLE", row="611", batch_size="1048576")
+    assert case_precision(row, tables) == "tf32"
+    assert case_precision(replace(row, row="612"), tables) == "amp"
+
+
+def case_precision(row: MeasuredRow, tables: AliasTables) -> str:
+    case = interpret(row, tables)
+    assert isinstance(case, Case), case
+    return case.precision
