@@ -1,4 +1,4 @@
-"""Tables that say what labels of measurement tables mean: networks, scripts, frameworks, sources, data sets."""
+"""Tables that say what labels of measurement tables mean: networks, scripts, frameworks, sources, sets."""
 
 from __future__ import annotations
 

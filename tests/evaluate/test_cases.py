@@ -271,6 +271,7 @@ def test_scripts_of_a_source_set_what_its_tables_leave_out(tables: AliasTables) 
             batch_size="8",
             layout="",
             framework="PyTorch",
+            framework_version="21.03",
             notes="",
         ),
         tables,
