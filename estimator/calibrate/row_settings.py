@@ -22,7 +22,7 @@ _FP8_RUN = re.compile(  # language models on the first generation with FP8, and 
 )
 _INPUT_COPY = re.compile(r"(?i)includes (?:pageable )?host-to-device copy|host->device copy|incl\. H2D copy")
 _NGC = re.compile(r"\b(1[7-9]|2\d)\.(?:0[1-9]|1[0-2])\b")
-_YEAR = re.compile(r"\b(20[12]\d)\b")
+_YEAR = re.compile(r"\b(20[12]\d)(?:-(20[12]\d))?\b")
 _RELEASES = {  # first year of a release line, newest first
     "pytorch": (((2, 6), 2025), ((2, 2), 2024), ((2, 0), 2023), ((1, 11), 2022), ((1, 8), 2021),
                 ((1, 4), 2020), ((1, 1), 2019), ((0, 3), 2018), ((0, 1), 2017)),
@@ -149,7 +149,8 @@ def era_of(row: MeasuredRow, framework: str, tables: AliasTables) -> int:
         if year := next((year for first, year in releases if version >= first), None):
             return year
     if found := _YEAR.search(text):
-        return int(found[1])
+        first, last = int(found[1]), int(found[2] or found[1])
+        return row.year if row.year and first <= row.year <= last else first
     source = tables.sources.get(row.source_id)
     stated = source["year"] if source else ""
     return row.year or (int(stated) if stated else CURRENT_ERA)

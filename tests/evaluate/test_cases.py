@@ -10,6 +10,7 @@ import pytest
 
 from estimator.calibrate.case import Case, Uncovered, interpret, interpret_all, reasons
 from estimator.calibrate.row_aliases import read_alias_tables
+from estimator.calibrate.row_settings import era_of, software_of
 from estimator.calibrate.rows import read_rows
 from estimator.software import AttentionKernel, Layout, Mode
 
@@ -292,3 +293,27 @@ def case_precision(row: MeasuredRow, tables: AliasTables) -> str:
     case = interpret(row, tables)
     assert isinstance(case, Case), case
     return case.precision
+
+
+@pytest.mark.parametrize(
+    ("framework", "notes", "meant"),
+    [
+        ("PyTorch", "flash=False; torch.compile=None", ("pytorch", Mode.EAGER)),
+        ("PyTorch", "flash=False; torch.compile=default", ("pytorch", Mode.COMPILED)),
+        ("TensorFlow", "inputs transferred per step in TF/Theano (feed)", ("tensorflow", Mode.EAGER)),
+        ("TensorFlow v1.2", "1 K80 (Amazon EC2 [p2.xlarge]); precision", ("tensorflow", Mode.EAGER)),
+        ("PyTorch", 'misc: {"backend": "NCCL 2.2.13"}', ("pytorch", Mode.EAGER)),
+        ("cltorch/clnn (OpenCL)", "", ("opencl", Mode.EAGER)),
+    ],
+)
+def test_notes_do_not_rename_the_framework(
+    tables: AliasTables, framework: str, notes: str, meant: tuple[str, Mode]
+) -> None:
+    row = replace(row_of("timm_train"), framework=framework, framework_version="", notes=notes)
+    software = software_of(row, "fp32", tables)
+    assert (software.framework, software.mode) == meant
+
+
+def test_a_range_of_years_says_less_than_the_rows_own(tables: AliasTables) -> None:
+    row = replace(row_of("timm_train"), framework="Torch7", framework_version="2015-2016", notes="")
+    assert [era_of(replace(row, year=year), "torch7", tables) for year in (2014, 2016)] == [2015, 2016]
