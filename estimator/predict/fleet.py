@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _HALF = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
+_SUMS_NARROW = "nvidia"  # its fp16 vector units have no wider sum
 _NO_SCALE = Scale()
 _NO_WINOGRAD = Regime(compute=0.0, memory=0.0, depth=0.0)
 _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
@@ -75,13 +76,16 @@ def product_path(device: Device, dtype: DType) -> Path:
     """Return the faster way the device has to multiply in ``dtype``.
 
     fp16 and bf16 without units of their own are multiplied in fp32; TF32 on devices without it is fp32.
+    So is fp16 on NVIDIA's vector units: what doubles their rate (HFMA2) sums in fp16, and frameworks ask
+    for sums in fp32 (PyTorch: cublasGemmEx with CUDA_R_32F, cuDNN's convolutions with CUDNN_DATA_FLOAT).
     Raises InputError when the device has neither.
     """
     matrix = device.peaks.matrix.get(dtype, 0.0)
     vector = device.peaks.vector.get(dtype, 0.0)
     wider = _FALLBACK.get(dtype)
     if wider is not None:
-        vector = max(vector, device.peaks.vector.get(wider, 0.0))
+        wide = device.peaks.vector.get(wider, 0.0)
+        vector = wide if device.vendor == _SUMS_NARROW and wide else max(vector, wide)
     if matrix <= 0 and vector <= 0:
         known = sorted({str(d) for d in (*device.peaks.vector, *device.peaks.matrix)})
         raise InputError(
