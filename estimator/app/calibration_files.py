@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from estimator.app.case_networks import open_network
 from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_work import Works
-from estimator.app.joint_calibration import with_joint_runs
+from estimator.app.joint_calibration import JointRuns
 from estimator.app.recalibration import product_observations, recalibrate
 from estimator.app.thinning import thinned
 from estimator.app.trust import ALIASES
@@ -40,9 +40,7 @@ def recalibrate_from(paths: Sequence[Path]) -> Recalibration:
     Raises InputError for a path that is not there or a table that cannot be read.
     """
     predictor, cases = _cases_from(paths)
-    return recalibrate(
-        _observations(predictor, cases, paths), lambda found: with_joint_runs(found, predictor, cases)
-    )
+    return recalibrate(_observations(predictor, cases, paths), JointRuns(predictor=predictor, cases=cases))
 
 
 def observations_from(paths: Sequence[Path]) -> list[Observation]:

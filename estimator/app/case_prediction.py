@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from estimator.app.case_layout import layout_of, widened
 from estimator.app.case_systems import system_of
 from estimator.app.case_work import recipe_of
 from estimator.app.evaluation import Prediction
 from estimator.calibrate.observation import Observation
-from estimator.calibrate.row_span import STEP_MODES
+from estimator.calibrate.row_span import EPOCH_MODES, STEP_MODES
 from estimator.errors import EstimatorError
 from estimator.hardware.architecture import DeviceKind
 from estimator.precision import POLICIES
 from estimator.predict.collectives import ALL_REDUCE, exchange_s
 from estimator.predict.parallel import parallel_time
 from estimator.predict.replica import repeated
+from estimator.predict.table import PHASES
 from estimator.predict.whole import table_time
 from estimator.workload.kernel import Phase
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from estimator.app.case_work import Recipe, Work, Works
     from estimator.calibrate.case import Case
     from estimator.calibrate.row_aliases import AliasTables
+    from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.interval import TimeRange
     from estimator.predict.table import KernelTable
@@ -37,6 +41,7 @@ _ALL = (Phase.FORWARD, Phase.DGRAD, Phase.WGRAD, Phase.OPTIMIZER)
 # Copies from ordinary (not pinned) memory go through a staging buffer: 2 to 4 GB/s on PCIe 3 and 4.
 _PAGEABLE_BYTES_PER_S = 3e9
 _RECIPES_A_PART = 600
+_FITTED_MODES = frozenset(STEP_MODES) | EPOCH_MODES
 _LINK_RANGE = 1.35  # an all-reduce alone, either way: links other than the fitted ones are datasheet values
 
 
@@ -65,17 +70,22 @@ class CasePredictor:
                     answers[index] = self._predict(cases[index], *each)
         return answers
 
+    def devices(self, cases: Sequence[Case]) -> list[Device | None]:
+        """Return the device of each case, None where its label cannot be read."""
+        return [None if isinstance(each, str) else each[0].system.device for each in self._resolve(cases)]
+
     def observe(self, cases: Sequence[Case]) -> list[tuple[Observation, str]]:
         """Return the cases that calibrate, each with its network's family.
 
-        These are usable steps of one device: epochs and totals hold their input pipeline, too.
+        These are usable steps of one device. Epochs and totals hold their input pipeline, too, but an epoch
+        on a CPU is nearly all computation.
         """
-        steps = [case for case in cases if case.usable and case.count == 1 and case.row.mode in STEP_MODES]
+        steps = [case for case in cases if case.usable and case.count == 1 and case.row.mode in _FITTED_MODES]
         seen = []
         found = self._resolve(steps)
         self._prepare(steps, found, range(len(steps)))
         for case, each in zip(steps, found, strict=True):
-            if isinstance(each, str):
+            if isinstance(each, str) or not _is_computation(case, each[0]):
                 continue
             system, recipe = each
             try:
@@ -83,7 +93,7 @@ class CasePredictor:
             except EstimatorError:
                 continue
             observation = Observation(
-                table=_step_table(case, work.table),
+                table=_with_validation(case, _step_table(case, work.table)),
                 device=system.system.device,
                 software=_software(case, work),
                 seconds=_measured_s(case, work) / case.steps - _copy_s(case, system, work),
@@ -204,6 +214,20 @@ def _step_table(case: Case, table: KernelTable, passes: int | None = None) -> Ke
     """
     phases = table if case.phases == _ALL else table.only(case.phases)
     return repeated(phases, passes or case.accumulation or 1)
+
+
+def _is_computation(case: Case, system: CaseSystem) -> bool:
+    """Tell whether a measured time is that of kernels alone."""
+    return case.row.mode in STEP_MODES or system.system.device.kind is DeviceKind.CPU
+
+
+def _with_validation(case: Case, table: KernelTable) -> KernelTable:
+    """Return the kernels of a step with its share of the forward passes that validate an epoch."""
+    if not case.validation_samples:
+        return table
+    share = case.validation_samples / (case.steps * case.step_samples)
+    more = np.where(table.phase == PHASES.index(Phase.FORWARD), 1.0 + share, 1.0)
+    return replace(table, runs=table.runs * more, calls=table.calls * more[table.kernel])
 
 
 def _exchanged_s(case: Case, system: CaseSystem, work: Work) -> float:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from estimator.hardware.system import System
     from estimator.networks.graph import Network
     from estimator.networks.training import Training
+    from estimator.predict.interval import TimeRange
     from estimator.workload.workload import Collective
 
 _MOST_HALVINGS = 7
@@ -41,7 +42,10 @@ class Length:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceStep:
-    """One device's share of a step: ``batch`` samples a pass, ``accumulation`` passes, then the update."""
+    """One device's share of a step: ``batch`` samples a pass, ``accumulation`` passes, then the update.
+
+    ``alone`` and ``together`` are the factors of its range on one device and on several.
+    """
 
     device: Device
     batch: int
@@ -49,9 +53,8 @@ class DeviceStep:
     alone_s: float
     forward_s: float
     busy_s: float
-    low: float
-    high: float
-    basis: str
+    alone: TimeRange
+    together: TimeRange
     memory_bytes: int
     fits: bool | None
     collectives: tuple[Collective, ...]
@@ -159,10 +162,13 @@ class _Kind:
     def _step(self, stretch: Stretch, device: Device, steps: AloneSteps, column: int) -> DeviceStep:
         held = round(float(stretch.memory_bytes(device, [stretch.low.batch])[0]))
         capacity = usable_bytes(device)
-        factor = range_of(
-            1.0, bool(steps.unusual[0, column]), device,
-            policy=stretch.training.precision, calibration=self._calibration, coverage=self._coverage,
-            measured_here=self._measured_here,
+        alone, together = (
+            range_of(
+                1.0, bool(steps.unusual[0, column]), device,
+                policy=stretch.training.precision, calibration=self._calibration, coverage=self._coverage,
+                measured_here=self._measured_here, several=several,
+            )
+            for several in (False, True)
         )  # fmt: skip
         return DeviceStep(
             device=device,
@@ -171,9 +177,8 @@ class _Kind:
             alone_s=float(steps.step_s[0, column]),
             forward_s=float(steps.forward_s[0, column]),
             busy_s=float(steps.busy_s[0, column]),
-            low=factor.low,
-            high=factor.high,
-            basis=factor.basis,
+            alone=alone,
+            together=together,
             memory_bytes=held,
             fits=None if capacity is None else held <= capacity,
             collectives=stretch.low.collectives,
@@ -195,9 +200,10 @@ def run_time(step: DeviceStep, system: System, length: Length, calibration: Cali
     per_epoch = math.ceil(length.samples / samples)
     validation_s = length.validation_samples * (step.forward_s + data_s) / samples
     steps = math.ceil(per_epoch * length.epochs)
+    factor = step.together if system.count > 1 else step.alone
     return RunTime(
         run_s=steps * step_s + steps / per_epoch * validation_s,
-        low=step.low,
-        high=step.high,
+        low=factor.low,
+        high=factor.high,
         busy_share=step.busy_s / step_s,
     )

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from estimator.app.evaluation import Prediction
+from estimator.calibrate.ranges import Residual
 from estimator.calibrate.row_span import STEP_MODES
 from estimator.calibrate.solve import group_weights
 from estimator.predict.factors import kernel_release
+from estimator.predict.interval import Tier
 from estimator.provenance import Basis, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from estimator.app.case_prediction import CasePredictor
     from estimator.calibrate.case import Case
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 _FEWEST = 10  # rows, of two networks or more
 _MOST = 150  # rows of one source: more tell little more
+_FEWER = 40  # the same where only residuals are wanted
+_RESIDUALS = 10  # of one source, device and precision
 _HELD = {"time": 5.0, "host_s": 1.0}  # how hard to the start: what a host costs is hardly known before
 _HUBER = 0.2
 _BOUNDS = {"time": (0.5, 2.5), "host_s": (1e-6, 100e-6)}
@@ -40,47 +45,146 @@ class _Joint:
     cases: tuple[Case, ...]
 
 
-def with_joint_runs(calibration: Calibration, predictor: CasePredictor, cases: Sequence[Case]) -> Calibration:
-    """Return the calibration with a time factor and a host's cost for releases that mostly run on several.
+@dataclass(frozen=True, kw_only=True)
+class JointRuns:
+    """Measured steps on several devices, and what predicts them."""
 
-    What the devices exchange is predicted, not fitted. The loss is that of the fit on single devices.
-    """
-    alone = Counter(
-        _release(calibration, case) for case in cases if case.usable and case.count == 1 and _is_step(case)
-    )
-    for joint in _joint_runs(calibration, cases):
-        if len(joint.cases) > alone[joint.release]:
-            calibration = _fitted(calibration, predictor, joint)
-    return calibration
+    predictor: CasePredictor
+    cases: Sequence[Case]
+
+    def finish(self, calibration: Calibration) -> Calibration:
+        """Return the calibration with a time factor and a host's cost for releases mostly run on several.
+
+        What the devices exchange is predicted, not fitted. The loss is that of the fit on single devices.
+        """
+        for joint in self._wanted(calibration):
+            calibration = _fitted(calibration, self.predictor, joint.release, _spread_out(joint.cases, _MOST))
+        return calibration
+
+    def finish_without(
+        self, calibration: Calibration, known: Calibration, is_out: Callable[[Case], bool]
+    ) -> Calibration:
+        """Return the same without some of the cases.
+
+        A release that no such case belongs to keeps the figures of ``known``, a finished calibration.
+        """
+        for joint in self._wanted(known):
+            kept = [case for case in joint.cases if not is_out(case)]
+            entry = calibration.software[joint.release]
+            if len(kept) == len(joint.cases):
+                found = known.software[joint.release]
+                entry = replace(entry, time=found.time, host_s=found.host_s)
+                calibration = _with(calibration, joint.release, entry)
+            elif _tells(kept):
+                fewer = _spread_out(kept, _FEWER)
+                calibration = _fitted(calibration, self.predictor, joint.release, fewer)
+        return calibration
+
+    def residuals(
+        self, by: str, keys: frozenset[str], calibration: Calibration, known: Calibration
+    ) -> list[Residual]:
+        """Return the residuals of runs of the groups ``keys`` by a calibration that has not seen these.
+
+        ``known`` is a finished calibration: see ``finish_without``.
+        """
+        group = self.group_of(by)
+        members = [case for case in self.runs if group(case) in keys]
+        if not members:
+            return []
+        finished = self.finish_without(calibration, known, lambda case: group(case) in keys)
+        members = _few_of_each(members)
+        answers = self.predictor.with_calibration(finished)(members)
+        return [
+            Residual(
+                kind=self._hardware[id(case)]["kind"], precision=case.precision, tier=Tier(each.tier),
+                unusual=False, group=group(case), several=True,
+                error=float(np.log(each.measured_s / each.expected_s)),
+            )
+            for case, each in zip(members, answers, strict=True)
+            if isinstance(each, Prediction)
+        ]  # fmt: skip
+
+    def group_of(self, by: str) -> Callable[[Case], str]:
+        """Return what tells the group of a case: its device, architecture, source or framework."""
+        if by in ("source", "source_id"):
+            return lambda case: case.source_group
+        if by == "framework":
+            return lambda case: case.software.framework
+        if by == "network":
+            return lambda case: case.network.name
+        return lambda case: self._hardware.get(id(case), {}).get(by, "")
+
+    @cached_property
+    def _hardware(self) -> dict[int, dict[str, str]]:
+        """The device of each run, its architecture and its kind."""
+        devices = self.predictor.devices(self.runs)
+        return {
+            id(case): {
+                "device": device.id,
+                "architecture": device.architecture.id,
+                "kind": device.kind.value,
+            }
+            for case, device in zip(self.runs, devices, strict=True)
+            if device is not None
+        }
+
+    @cached_property
+    def runs(self) -> list[Case]:
+        """The steps on several devices that can be used."""
+        return [case for case in self.cases if case.usable and case.count > 1 and _is_step(case)]
+
+    def _wanted(self, calibration: Calibration) -> list[_Joint]:
+        """Return the runs of each release that has more of them than steps of single devices."""
+        alone = Counter(
+            _release(calibration, case)
+            for case in self.cases
+            if case.usable and case.count == 1 and _is_step(case)
+        )
+        by_release: dict[int, list[Case]] = {}
+        for case in self.runs:
+            by_release.setdefault(_release(calibration, case), []).append(case)
+        return [
+            _Joint(release=release, cases=tuple(members)) for release, members in sorted(by_release.items())
+            if _tells(members) and len(_spread_out(members, _MOST)) > alone[release]
+        ]  # fmt: skip
 
 
 def _is_step(case: Case) -> bool:
-    return case.row.mode in STEP_MODES and case.measured_s is not None
+    return case.row.mode in STEP_MODES and case.measured_s is not None and case.message_bytes is None
 
 
 def _release(calibration: Calibration, case: Case) -> int:
     return calibration.software.index(kernel_release(calibration, case.software))
 
 
-def _joint_runs(calibration: Calibration, cases: Sequence[Case]) -> list[_Joint]:
-    by_release: dict[int, dict[str, list[Case]]] = {}
+def _tells(cases: Sequence[Case]) -> bool:
+    return len(cases) >= _FEWEST and len({case.network for case in cases}) > 1
+
+
+def _spread_out(cases: Sequence[Case], most: int) -> list[Case]:
+    """Return at most about so many cases of each source, evenly spaced."""
+    sources: dict[str, list[Case]] = {}
     for case in cases:
-        if case.usable and case.count > 1 and _is_step(case) and case.message_bytes is None:
-            sources = by_release.setdefault(_release(calibration, case), {})
-            sources.setdefault(case.source_group, []).append(case)
-    found = []
-    for release, sources in sorted(by_release.items()):
-        kept = [case for rows in sources.values() for case in rows[:: -(-len(rows) // _MOST)]]
-        if len(kept) >= _FEWEST and len({case.network for case in kept}) > 1:
-            found.append(_Joint(release=release, cases=tuple(kept)))
-    return found
+        sources.setdefault(case.source_group, []).append(case)
+    return [case for rows in sources.values() for case in rows[:: -(-len(rows) // most)]]
 
 
-def _fitted(calibration: Calibration, predictor: CasePredictor, joint: _Joint) -> Calibration:
+def _few_of_each(cases: Sequence[Case]) -> list[Case]:
+    """Return at most about ten cases of each source, device and precision, evenly spaced."""
+    members: dict[tuple[str, str, str], list[Case]] = {}
+    for case in cases:
+        members.setdefault((case.source_group, case.row.device, case.precision), []).append(case)
+    return [case for rows in members.values() for case in rows[:: -(-len(rows) // _RESIDUALS)]]
+
+
+def _fitted(
+    calibration: Calibration, predictor: CasePredictor, release: int, cases: Sequence[Case]
+) -> Calibration:
     """Search one release's two figures, one after the other, in steps that shrink.
 
     The search begins from the best of a few costs of the host: slow kernels and a slow host look alike.
     """
+    joint = _Joint(release=release, cases=tuple(cases))
     start = calibration.software[joint.release]
     begins = [_moved(start, "host_s", step) for step in _BEGINS]
     losses = [_loss(calibration, predictor, joint, one, start) for one in begins]

@@ -97,7 +97,7 @@ def _candidate(ask: Ask, priced: Priced, purse: Purse, *, on_front: bool) -> Can
         time_s=option.run_s,
         low_s=option.run_s * priced.low,
         high_s=option.run_s * priced.high,
-        basis=priced.steps[0].basis,
+        basis=priced.steps[0].alone.basis,
         experiment_s=option.experiment_s,
         fits=option.fits,
         memory_bytes=option.memory_bytes,

@@ -13,10 +13,12 @@ from estimator.catalog.calibration import calibration_texts, load_prior
 from estimator.catalog.lookup import load_device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from estimator.app.joint_calibration import JointRuns
     from estimator.calibrate.observation import Observation
+    from estimator.calibrate.ranges import Residual
     from estimator.calibrate.report import DeviceBasis
     from estimator.hardware.efficiency import Calibration
 
@@ -40,12 +42,10 @@ def product_observations(measured: Path) -> list[Observation]:
     return [seen for table in tables for seen in read_products(table, load_device)]
 
 
-def recalibrate(
-    observations: Sequence[Observation], finish: Callable[[Calibration], Calibration] = lambda found: found
-) -> Recalibration:
+def recalibrate(observations: Sequence[Observation], joint: JointRuns | None = None) -> Recalibration:
     """Fit the observations, beginning from the prior; equal observations give equal bytes.
 
-    ``finish`` adds what is not fitted from steps of single devices.
+    ``joint`` are runs on several devices, which add what steps of single devices do not tell.
     """
     prior = load_prior()
     problem = Problem(observations, prior)
@@ -54,9 +54,15 @@ def recalibrate(
     kept = [one for one, used in zip(observations, use, strict=True) if used]
     drawn = Problem(sample(kept), prior)
     base = drawn.fit()
-    residuals = [one for by in _LEFT_OUT for one in cross_validate(drawn, by, base)]
+    calibration = joint.finish(fitted.calibration) if joint else fitted.calibration
+    known = replace(calibration, spreads=prior.spreads)
+
+    def others(by: str, keys: frozenset[str], found: Calibration) -> list[Residual]:
+        return joint.residuals(by, keys, found, known) if joint else []
+
+    residuals = [one for by in _LEFT_OUT for one in cross_validate(drawn, by, base, others)]
     spreads = dict(sorted({**prior.spreads, **spreads_of(residuals, _SOURCE)}.items()))
-    calibration = finish(replace(fitted.calibration, spreads=spreads))
+    calibration = replace(calibration, spreads=spreads)
     return Recalibration(
         texts=calibration_texts(calibration),
         bases=device_bases(kept, replace(fitted, calibration=calibration, residuals=fitted.residuals[use])),

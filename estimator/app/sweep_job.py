@@ -179,7 +179,7 @@ def _fill(
         flag: range_of(
             1.0, flag, device,
             policy=training.precision, calibration=grounds.calibration, coverage=job.request.coverage,
-            measured_here=grounds.measured_here,
+            measured_here=grounds.measured_here, several=system.count > 1,
         )
         for flag in set(unusual.tolist())
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy as np
 from estimator.app.case_networks import open_network
 from estimator.app.case_prediction import CasePredictor
 from estimator.app.case_work import Works
+from estimator.app.joint_calibration import JointRuns
 from estimator.app.recalibration import product_observations
 from estimator.app.thinning import thinned
 from estimator.calibrate.case import interpret_all
@@ -69,8 +70,15 @@ class ShippedPredictor:
         use = self._problem.plausible()
         use[: len(kept)] &= kept
         # From the fit of all rows it is a short way; what the group alone decides returns to the prior.
-        fitted = self._problem.fit(use, begin=self._whole)
-        return self.predict.with_calibration(fitted.calibration)
+        fitted = self._problem.fit(use, begin=self._whole).calibration
+        group = self._joint.group_of(by)
+        finished = self._joint.finish_without(fitted, load_calibration(), lambda case: group(case) in keys)
+        return self.predict.with_calibration(replace(finished, spreads=load_calibration().spreads))
+
+    @cached_property
+    def _joint(self) -> JointRuns:
+        """The runs on several devices among the shipped measurements."""
+        return JointRuns(predictor=self.predict, cases=self._measured)
 
     @cached_property
     def _problem(self) -> Problem:

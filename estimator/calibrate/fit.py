@@ -178,9 +178,14 @@ def _changed(entries: Mapping[str, Any], changes: Mapping[str, Mapping[str, floa
 
 
 def _counts(observations: Sequence[Observation], level: str) -> dict[str, list[str]]:
-    """Return the sources of the rows of each vendor, architecture or device."""
+    """Return the sources of the steps of each vendor, architecture or device.
+
+    Single products tell how fast a device multiplies, not how it trains.
+    """
     sources: dict[str, list[str]] = defaultdict(list)
     for o in observations:
+        if len(o.table.runs) == 1:
+            continue
         names = {
             "vendor": o.device.vendor.lower(), "architecture": o.device.architecture.id, "device": o.device.id
         }  # fmt: skip

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.interval import Tier
 
+    Others = Callable[[str, frozenset[str], Calibration], list["Residual"]]
+
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _LEAST_ROWS = 40
 _LEAST_GROUPS = 3
@@ -39,7 +41,10 @@ GROUPS: dict[str, Callable[[Observation], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residual:
-    """ln(measured / predicted) of one row by a calibration that had not seen its group."""
+    """ln(measured / predicted) of one row by a calibration that had not seen its group.
+
+    ``several``: a run on several devices.
+    """
 
     kind: str
     precision: str
@@ -47,6 +52,7 @@ class Residual:
     unusual: bool
     group: str
     error: float
+    several: bool = False
 
 
 def folds(groups: Sequence[str], count: int = _FOLDS) -> list[frozenset[str]]:
@@ -71,10 +77,13 @@ def sample(observations: Sequence[Observation]) -> list[Observation]:
     return [observations[index] for index in chosen]
 
 
-def cross_validate(problem: Problem, by: str, begin: Fit | None = None) -> list[Residual]:
+def cross_validate(
+    problem: Problem, by: str, begin: Fit | None = None, joint: Others | None = None
+) -> list[Residual]:
     """Return the residual of every observation, predicted without the observations of its group.
 
     ``begin`` is where each fit searches from: what a group alone decides returns to its start without it.
+    ``joint`` gives those of runs on several devices by each fit's calibration.
     """
     observations = problem.observations
     names = [GROUPS[by](observation) for observation in observations]
@@ -85,6 +94,8 @@ def cross_validate(problem: Problem, by: str, begin: Fit | None = None) -> list[
         if held.all():
             continue
         fitted = problem.fit(~held, begin)
+        if joint is not None:
+            found += joint(by, fold, fitted.calibration)
         found += [
             Residual(
                 kind=observations[i].device.kind.value,
@@ -108,13 +119,22 @@ def spreads_of(residuals: Iterable[Residual], source: str) -> dict[str, Spread]:
     """Return the quantiles of the absolute errors, for every stratum with rows and groups enough."""
     strata: dict[str, list[Residual]] = defaultdict(list)
     for each in residuals:
-        for key in spread_keys(each.tier, kind=each.kind, precision=each.precision, unusual=each.unusual):
+        for key in _keys(each):
             strata[key].append(each)
     return {
         key: _spread(key, rows, source)
         for key, rows in sorted(strata.items())
         if len(rows) >= _LEAST_ROWS and len({row.group for row in rows}) >= _LEAST_GROUPS
     }
+
+
+def _keys(residual: Residual) -> list[str]:
+    """Return the strata of a residual; one of several devices is in no stratum of single ones."""
+    keys = spread_keys(
+        residual.tier, kind=residual.kind, precision=residual.precision, unusual=residual.unusual,
+        several=residual.several,
+    )  # fmt: skip
+    return [key for key in keys if key.endswith("several")] if residual.several else keys
 
 
 def _spread(key: str, rows: Sequence[Residual], source: str) -> Spread:

@@ -88,13 +88,17 @@ def find_spread(spreads: Mapping[str, Spread], keys: Iterable[str]) -> Spread:
     raise InputError(f"the calibration holds no spread for {wanted[-1]!r}")
 
 
-def spread_keys(tier: Tier, *, kind: str, precision: str, unusual: bool) -> list[str]:
-    """Give the names a spread may stand under, most specific first: ``cpu/fp32/known architecture``."""
-    stratum = "unusual" if unusual else "ordinary"
-    return [
-        f"{kind}/{precision}/{tier}/{stratum}", f"{kind}/{precision}/{tier}", f"{kind}/{tier}/{stratum}",
-        f"{kind}/{tier}", f"{tier}/{stratum}", f"{tier}",
-    ]  # fmt: skip
+def spread_keys(tier: Tier, *, kind: str, precision: str, unusual: bool, several: bool = False) -> list[str]:
+    """Give the names a spread may stand under, most specific first: ``cpu/fp32/known architecture``.
+
+    ``several`` devices are a stratum of their own: what they wait for each other is harder to tell.
+    """
+    stratum = "several" if several else "unusual" if unusual else "ordinary"
+    own = [f"{kind}/{precision}/{tier}/{stratum}", f"{kind}/{tier}/{stratum}", f"{tier}/{stratum}"]
+    whole = [f"{kind}/{precision}/{tier}", f"{kind}/{tier}", f"{tier}"]
+    if several:
+        return own + whole
+    return [own[0], whole[0], own[1], whole[1], own[2], whole[2]]
 
 
 def time_range(expected_s: float, width: float, coverage: float, basis: str) -> TimeRange:

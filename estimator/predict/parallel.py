@@ -89,7 +89,7 @@ def estimate_parallel_step(
     return StepEstimate(
         time=range_of(
             split.step_s, is_unusual(table, per_kernel), system.device,
-            policy=policy, calibration=calibration, coverage=coverage,
+            policy=policy, calibration=calibration, coverage=coverage, several=system.count > 1,
         ),
         samples=workload.batch * workload.repeats * parallel.data,
         mfu=model_flop_share(workload, system.device, policy, split.step_s * parallel.model_devices),
@@ -129,7 +129,7 @@ def parallel_time(
     )
     return range_of(
         split.step_s, is_unusual(split.table, split.times.total_s[:, 0]), system.device,
-        policy=policy, calibration=calibration, coverage=coverage,
+        policy=policy, calibration=calibration, coverage=coverage, several=system.count > 1,
     )  # fmt: skip
 
 

@@ -86,6 +86,7 @@ def estimate_step(
         time=range_of(
             expected, is_unusual(table, per_kernel), device,
             policy=policy, calibration=calibration, coverage=coverage, measured_here=measured_here,
+            several=system.count > 1,
         ),
         samples=workload.batch * workload.repeats * system.count,
         mfu=model_flop_share(workload, device, policy, expected),
@@ -169,10 +170,14 @@ def range_of(
     calibration: Calibration,
     coverage: float,
     measured_here: bool = False,
+    several: bool = False,
 ) -> TimeRange:
-    """Return the range of a time on a device, as wide as what its calibration rests on asks for."""
+    """Return the range of a time on a device, as wide as what its calibration rests on asks for.
+
+    ``several``: it is one of devices that work together.
+    """
     tier = tier_of(device, calibration, measured_here=measured_here)
-    keys = spread_keys(tier, kind=device.kind.value, precision=policy.name, unusual=unusual)
+    keys = spread_keys(tier, kind=device.kind.value, precision=policy.name, unusual=unusual, several=several)
     spread = find_spread(calibration.spreads, keys)
     return time_range(expected_s, half_width(spread, coverage), coverage, str(tier))
 

@@ -47,5 +47,5 @@ def table_time(
         policy=policy,
         calibration=calibration,
         coverage=coverage,
-        measured_here=False,
+        several=system.count > 1,
     )

@@ -26,6 +26,8 @@ from estimator.catalog.yaml_reader import read_document
 from estimator.errors import InputError
 from estimator.networks.language.read import read_network
 from estimator.predict.layout import Parallelism
+from estimator.predict.table import PHASES
+from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,6 +153,21 @@ def test_observations_are_usable_steps_of_one_device(
     ((seen, family),) = predictor.observe(cases)
     assert seen.seconds == pytest.approx(0.618983)
     assert (seen.source, family) == ("timm", "small")
+
+
+def test_an_epoch_calibrates_a_cpu_only(
+    predictor: CasePredictor, tables: AliasTables, row: MeasuredRow
+) -> None:
+    """A GPU's epoch waits for its input; a CPU's holds its validation, here an eighth more passes."""
+    notes = "50000 training samples/epoch + validation forward of 6250 samples INCLUDED"
+    epoch = replace(row, mode="epoch", metric="s", batch_size="500", notes=notes)
+    on_cpu = replace(epoch, device="i7-5960x")
+    cases = [case for case in (interpret(each, tables) for each in (epoch, on_cpu)) if isinstance(case, Case)]
+    ((seen, _family),) = predictor.observe(cases)
+    assert seen.device.id == "i7-5960x"
+    assert seen.seconds == pytest.approx(row.value / 100)
+    runs = seen.table.runs[seen.table.phase == PHASES.index(Phase.FORWARD)]
+    assert (runs % 1).max() == pytest.approx(0.125)
 
 
 def test_hosts_and_their_network(tables: AliasTables, row: MeasuredRow) -> None:
