@@ -149,7 +149,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
     trust = trust_of(row, tables)
     why = unusable(row, trust)
     software = software_of(row, precision, tables)
-    default = tables.sources.get(row.source_id, {}).get("optimizer") or _usual_optimizer(network, seq)
+    default = tables.sources.get(row.source_id, {}).get("optimizer") or _usual_optimizer(network, alias, seq)
     return Case(
         row=row,
         network=network,
@@ -184,8 +184,10 @@ def _is_replicated(network: NetworkRef, micro: int | None) -> bool:
     return micro is not None and not {"d", "layers"} <= dict(network.params).keys()
 
 
-def _usual_optimizer(network: NetworkRef, seq: int | None) -> str:
+def _usual_optimizer(network: NetworkRef, alias: NetworkAlias | None, seq: int | None) -> str:
     """Return what a network is usually trained with: Adam for transformers, else SGD with momentum."""
+    if alias and alias.optimizer:
+        return alias.optimizer
     is_transformer = seq is not None and "d" in dict(network.params)
     return TRANSFORMER_OPTIMIZER if is_transformer else DEFAULT_OPTIMIZER
 

@@ -34,7 +34,10 @@ class NetworkRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkAlias:
-    """One line of the label table; ``params`` are templates, ``items`` what one sample counts in a rate."""
+    """One line of the label table; ``params`` are templates, ``items`` what one sample counts in a rate.
+
+    ``optimizer`` is what the network is trained with where rows do not say, empty for the usual one.
+    """
 
     label: str
     network: str
@@ -42,6 +45,7 @@ class NetworkAlias:
     items: str
     batch: str
     note: str
+    optimizer: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +129,7 @@ def _network_aliases(path: Path) -> Iterator[NetworkAlias]:
             items=line["items"],
             batch=line["batch"],
             note=line["note"],
+            optimizer=line["optimizer"],
         )
 
 

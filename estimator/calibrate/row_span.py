@@ -11,6 +11,8 @@ from estimator.units import DAY_S, HOUR_S
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
 
@@ -113,9 +115,16 @@ def _logged_samples(
     """
     if epochs < _LARGEST_EPOCHS:
         samples = _epoch_samples(row, tables)
+        epochs = _passed(epochs, tables.search("datasets", row.model) or {})
         counts_steps = epochs > _MANY_EPOCHS and samples > _MANY_SAMPLES and _LOG.search(row.notes)
         return epochs * (total_batch if counts_steps else samples)
     return epochs / seq if seq and epochs >= _FEWEST_TOKENS else epochs
+
+
+def _passed(number: float, dataset: Mapping[str, str]) -> float:
+    """Return the epochs passed by the number that a log gives the last one."""
+    first, evals = float(dataset.get("first") or 0), float(dataset.get("evals") or 0)
+    return number / evals if evals and number > first + 1 else number - first
 
 
 def _epoch_samples(row: MeasuredRow, tables: AliasTables) -> float:

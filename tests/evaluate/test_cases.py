@@ -317,3 +317,15 @@ def test_notes_do_not_rename_the_framework(
 def test_a_range_of_years_says_less_than_the_rows_own(tables: AliasTables) -> None:
     row = replace(row_of("timm_train"), framework="Torch7", framework_version="2015-2016", notes="")
     assert [era_of(replace(row, year=year), "torch7", tables) for year in (2014, 2016)] == [2015, 2016]
+
+
+def test_dlrm_passes_its_data_at_most_once(tables: AliasTables) -> None:
+    """Its logs number the only epoch 1, or every twentieth of it."""
+    notes = "SGD; MLPerf v1.0 closed; global_batch=55296; train_samples(log)=3.8e+09; last eval epoch_num="
+    row = made("DLRM (MLPerf, Criteo 1TB)", batch_size="6912")
+    row = replace(row, mode="pretrain_total", metric="s", devices=8)
+    for number, epochs in (("1.9", 0.9), ("18", 0.9)):
+        case = interpret(replace(row, notes=notes + number), tables)
+        assert isinstance(case, Case)
+        assert case.steps * 55_296 == pytest.approx(epochs * 4_195_197_692)
+        assert case.optimizer == "sgd"
