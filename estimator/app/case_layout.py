@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from estimator.hardware.device import Device
 
 _STATE_BYTES = 18  # a parameter under Adam in mixed precision: weight, gradient, master copy, two moments
+_FROZEN_BYTES = 2  # a parameter that is not trained: the weight alone
 _SHARE = 0.6  # of the memory; activations and buffers take the rest
 _MOST_TENSOR = 8
 _MOST_MICRO = 8
@@ -33,16 +34,18 @@ class Layout:
         return max(1, round(step_samples / (self.micro_batch * self.parallel.data)))
 
 
-def layout_of(case: Case, parameters: int, device: Device) -> Layout:
+def layout_of(case: Case, parameters: int, device: Device, *, frozen: int = 0) -> Layout:
     """Return the case's layout, with the usual choice for what the row leaves open.
 
     Tensor parallelism within a node grows until weights and optimizer state fit, then the pipeline; a
-    replica that would get less than one sample is widened further.
+    replica that would get less than one sample is widened further. ``frozen`` of the parameters are not
+    trained, as under adapters.
     """
     said: list[str] = []
     parallel = case.parallel
     if parallel is None:
-        parallel = _guess(case, parameters, device.memory_bytes or _DEFAULT_MEMORY)
+        state = _STATE_BYTES * (parameters - frozen) + _FROZEN_BYTES * frozen
+        parallel = _guess(case, state, device.memory_bytes or _DEFAULT_MEMORY)
         sizes = f"{parallel.data} data x {parallel.tensor} tensor x {parallel.pipeline} pipeline"
         said.append(f"layout not stated: {sizes}")
     micro = case.micro_batch
@@ -54,11 +57,11 @@ def layout_of(case: Case, parameters: int, device: Device) -> Layout:
     return Layout(parallel=parallel, micro_batch=micro, assumptions=tuple(said))
 
 
-def _guess(case: Case, parameters: int, memory_bytes: float) -> Parallelism:
+def _guess(case: Case, state_bytes: int, memory_bytes: float) -> Parallelism:
     per_node = max(1, case.count // case.nodes)
     tensor, pipeline = 1, 1
     while case.count % (2 * tensor * pipeline) == 0 and (
-        _STATE_BYTES * parameters / (tensor * pipeline) > _SHARE * memory_bytes
+        state_bytes / (tensor * pipeline) > _SHARE * memory_bytes
         or case.count / (tensor * pipeline) > ceil(case.step_samples)
     ):
         if 2 * tensor <= min(_MOST_TENSOR, per_node):

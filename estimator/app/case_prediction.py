@@ -135,7 +135,7 @@ class CasePredictor:
             return error.message.splitlines()[0]
 
     def _time(self, case: Case, system: CaseSystem, recipe: Recipe, work: Work) -> Prediction:
-        layout = layout_of(case, work.parameters, system.system.device)
+        layout = layout_of(case, work.parameters, system.system.device, frozen=work.frozen)
         if widened(layout.parallel) or case.micro_batch is None:
             step = self._parallel_time(case, system, layout, recipe)
         else:

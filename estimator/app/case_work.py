@@ -84,7 +84,7 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A recipe at one batch: its kernels, gradient bytes, FLOPs, input of a sample."""
+    """A recipe at one batch: its kernels, gradient bytes, FLOPs, input of a sample, weights not trained."""
 
     replica: Replica
     gradient_bytes: int
@@ -93,6 +93,7 @@ class Work:
     input_bytes: float
     family: str
     layout: Layout = Layout.CHANNELS_FIRST
+    frozen: int = 0
 
     @property
     def table(self) -> KernelTable:
@@ -222,6 +223,7 @@ def _work(network: Network, workload: Workload, replica: Replica) -> Work:
         forward_flops=workload.forward_flops / workload.batch,
         input_bytes=workload.input_bytes / workload.batch,
         family=network.family or _family(network.name),
+        frozen=sum(layer.parameters - layer.trainable_parameters for layer in workload.layers),
     )
 
 

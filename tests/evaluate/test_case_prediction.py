@@ -212,3 +212,13 @@ def test_every_year_that_changes_kernels_is_told_apart() -> None:
     }
     assert years <= set(KERNEL_ERAS)
     assert [kernel_era(year) for year in (2015, 2022, 2024)] == [0, 2022, 2023]
+
+
+def test_adapters_keep_no_state_for_the_weights_they_leave(tables: AliasTables) -> None:
+    """Sixteen bytes a parameter of optimizer state and gradient fall away: a narrower layout holds it."""
+    case = interpret(next(row for row in ROWS if "GPT-3" in row.model), tables)
+    assert isinstance(case, Case)
+    device = load_device("h100-sxm")
+    whole = layout_of(case, 70_000_000_000, device).parallel
+    adapter = layout_of(case, 70_000_000_000, device, frozen=69_900_000_000).parallel
+    assert adapter.model_devices < whole.model_devices
