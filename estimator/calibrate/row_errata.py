@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
 
-_FIELDS = ("precision", "batch_size")
+_FIELDS = ("precision", "batch_size", "model")
 
 
 def corrected(row: MeasuredRow, tables: AliasTables) -> MeasuredRow:
