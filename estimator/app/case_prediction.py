@@ -213,6 +213,8 @@ def _step_table(case: Case, table: KernelTable, passes: int | None = None) -> Ke
     ``passes`` are those of a guessed layout, by default those that the case states.
     """
     phases = table if case.phases == _ALL else table.only(case.phases)
+    if case.keeps_input or case.copies_input:  # what is copied within the timed region is added to it
+        phases = replace(phases, input_bytes=0.0)
     return repeated(phases, passes or case.accumulation or 1)
 
 

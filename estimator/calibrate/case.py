@@ -15,6 +15,7 @@ from estimator.calibrate.row_settings import (
     DEFAULT_OPTIMIZER,
     TRANSFORMER_OPTIMIZER,
     copies_input,
+    keeps_input,
     optimizer_of,
     precision_of,
     software_of,
@@ -55,7 +56,7 @@ class Case:
     ``validation_samples``. A step passes ``step_samples`` over all devices, ``micro_batch`` at a time on a
     data-parallel rank (None: not stated). ``parallel`` is None where a model-parallel layout is not stated.
     ``recompute``: the activations computed twice (none, selective, full).
-    ``copies_input``: the timed region holds the batch's copy to the device.
+    ``copies_input``: the timed region holds the batch's copy to the device; ``keeps_input``: none is made.
     ``message_bytes``: an all-reduce alone; ``measured_s`` None: a rate of FLOPs was measured.
     """
 
@@ -80,6 +81,7 @@ class Case:
     why_unusable: str | None
     group: str = ""
     copies_input: bool = False
+    keeps_input: bool = False
     message_bytes: int | None = None
     assumptions: tuple[str, ...] = ()
 
@@ -172,6 +174,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         why_unusable=why,
         group=tables.sources.get(row.source_id, {}).get("group", ""),
         copies_input=copies_input(row),
+        keeps_input=keeps_input(row),
         assumptions=tuple(filter(None, (guessed, assumed))),
     )
 

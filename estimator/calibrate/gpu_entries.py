@@ -10,7 +10,13 @@ import numpy as np
 from estimator.calibrate.design import Host
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
-from estimator.predict.factors import kernel_release, library_factors, software_factors, waiting_seconds
+from estimator.predict.factors import (
+    kernel_release,
+    library_factors,
+    software_factors,
+    time_factor_key,
+    waiting_seconds,
+)
 from estimator.predict.fleet import Fleet, Picker, path_of, regime_key, winograd_key
 from estimator.predict.gpu import launches, traffic_s, work_flops
 
@@ -33,7 +39,7 @@ _TRAFFIC = {"transpose/vector": {"low": 0.1, "high": 4.0}}  # not every TF32 con
 _WINOGRAD = {"low": 0.5, "high": 2.4}
 _DEPTH = {"low": 1.0, "high": 600.0}
 _SCALE = {"low": 0.4, "high": 1.8}
-_FACTOR = {"low": 0.5, "high": 4.0}
+_FACTOR = {"low": 0.5, "high": 8.0}
 _LIBRARY = {"low": 0.05, "high": 1.5}
 _HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level above
 _HELD_GLOBALLY = 2.0
@@ -164,9 +170,10 @@ class GpuEntries:
             whole = self.parameters.add(
                 Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
             )
-            factor, speed = release.kinds.get(stem), library.kinds.get(stem)
-            key = Key("kinds", f"{number}/{stem}", "time")
-            one = NONE if factor is None else self.parameters.add(key, factor, hold=_HELD, **_FACTOR)
+            name, speed = time_factor_key(release, category.kind, software.layout), library.kinds.get(stem)
+            key = Key("kinds", f"{number}/{name}", "time")
+            factor = release.kinds[name] if name else None
+            one = NONE if factor is None else self.parameters.add(key, factor, hold=_HELD_GLOBALLY, **_FACTOR)
             key = Key("vendor_kinds", f"{vendor}/{stem}", "speed")
             other = NONE if speed is None else self.parameters.add(key, speed, hold=_HELD, **_LIBRARY)
             rows.append((whole, one, other))

@@ -20,11 +20,13 @@ _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mi
 _FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
     r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama|BERT).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
 )
+_SYNTHETIC = re.compile(r"(?i)(?<!fit on )\bsynthetic|random input")  # Keras' fit hands arrays over
 _INPUT_COPY = re.compile(r"(?i)includes (?:pageable )?host-to-device copy|host->device copy|incl\. H2D copy")
 _NGC = re.compile(r"\b(1[7-9]|2\d)\.(?:0[1-9]|1[0-2])\b")
 _YEAR = re.compile(r"\b(20[12]\d)(?:-(20[12]\d))?\b")
-_RELEASES = {  # first year of a release line, newest first
-    "pytorch": (((2, 6), 2025), ((2, 2), 2024), ((2, 0), 2023), ((1, 11), 2022), ((1, 8), 2021),
+# First year of a release line, newest first. PyTorch 1.11 has the cuDNN 8.2 of 1.10; 1.12 brings 8.3.
+_RELEASES = {
+    "pytorch": (((2, 6), 2025), ((2, 2), 2024), ((2, 0), 2023), ((1, 12), 2022), ((1, 8), 2021),
                 ((1, 4), 2020), ((1, 1), 2019), ((0, 3), 2018), ((0, 1), 2017)),
     "tensorflow": (((2, 16), 2024), ((2, 12), 2023), ((2, 8), 2022), ((2, 4), 2021), ((2, 2), 2020),
                    ((1, 14), 2019), ((1, 5), 2018), ((1, 0), 2017), ((0, 5), 2016)),
@@ -180,6 +182,11 @@ def _attention(row: MeasuredRow, default: str, era: int, mode: Mode) -> Attentio
     if default:
         return AttentionKernel(default)
     return AttentionKernel.FLASH if era >= _FLASH_YEAR and mode is not Mode.FUSED else AttentionKernel.MATH
+
+
+def keeps_input(row: MeasuredRow) -> bool:
+    """Tell whether every step uses one batch that lies on the device: what benchmarks call synthetic data."""
+    return bool(_SYNTHETIC.search(row.notes))
 
 
 def copies_input(row: MeasuredRow) -> bool:

@@ -77,6 +77,17 @@ def library_factors(
     return kernel_release(calibration, replace(software, era=year + _TUNED_YEARS))
 
 
+def time_factor_key(factors: SoftwareFactors, kind: str, layout: str) -> str | None:
+    """Return the entry of ``factors.kinds`` that holds for a class of kernels; None where none does.
+
+    By the class in a layout, the class, and what it is a class of: ``grouped.wide/channels_last`` first.
+    """
+    for name in (f"{kind}/{layout}", kind, kind.partition(".")[0]):
+        if name in factors.kinds:
+            return name
+    return None
+
+
 def host_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
     """Return what a GPU's host needs for a step: to issue kernels, make calls and copy the input."""
     issued_s = table.total(table.launches) * factors.host_s

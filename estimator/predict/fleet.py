@@ -13,7 +13,7 @@ from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Regime, Scale
 from estimator.precision import DType
-from estimator.predict.factors import library_factors, software_factors
+from estimator.predict.factors import library_factors, software_factors, time_factor_key
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class Column(NamedTuple):
 class Path(NamedTuple):
     """The units a product runs on, and their peak in FLOP/s.
 
-    vector, matrix; fp64 is double where it has units of its own, scarce where a few do it for checks.
+    vector, matrix; half: vector units on half-precision data, summed in fp32; fp64 is double where it has
+    units of its own, scarce where a few do it for checks.
     """
 
     name: str
@@ -106,8 +107,19 @@ class _Paths(NamedTuple):
 
 
 def path_of(device: Device, category: Category) -> Path:
-    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32."""
-    return product_path(device, category.dtype if category.dtype.is_floating else DType.FP32)
+    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32.
+
+    Depth-wise convolutions have no matrix to multiply: half-precision ones run on vector units, too.
+    """
+    dtype = category.dtype if category.dtype.is_floating else DType.FP32
+    wide = device.peaks.vector.get(DType.FP32, 0.0)
+    if dtype in _HALF and wide and _on_vector(category):
+        return Path("half", wide)
+    return product_path(device, dtype)
+
+
+def _on_vector(category: Category) -> bool:
+    return category.kind.startswith("depthwise")
 
 
 class Picker:
@@ -192,12 +204,11 @@ class Fleet:
         return columns[category]
 
     def _column(self, category: Category) -> Column:
-        stem = category.kind.partition(".")[0]
-        paths = self._paths(category.dtype if category.dtype.is_floating else DType.FP32)
+        paths = self._paths(category)
         known, layout = self.calibration.gpu.regimes, self.software.layout
         regimes = [known[regime_key(known, category, name, layout)] for name in paths.names]
         fast = [self._winograd(category, name) or _NO_WINOGRAD for name in paths.names]
-        gain = self._gain(stem)
+        gain = self._gain(category.kind)
 
         def of(entries: list[Regime], figure: str) -> Floats:
             return np.array([getattr(entry, figure) for entry in entries])[paths.which]
@@ -230,11 +241,13 @@ class Fleet:
     def _sustained(self) -> Floats:
         return np.array([sustained_share(device, self.calibration) for device in self.devices])
 
-    def _paths(self, dtype: DType) -> _Paths:
-        """Return the units the devices multiply a format on, and the FLOP/s they attain there."""
-        known: dict[DType, _Paths] = self.__dict__["_paths_known"]
-        if dtype not in known:
-            paths = [product_path(device, dtype) for device in self.devices]
+    def _paths(self, category: Category) -> _Paths:
+        """Return the units the devices run a class of kernels on, and the FLOP/s they attain there."""
+        known: dict[tuple[DType, bool], _Paths] = self.__dict__["_paths_known"]
+        dtype = category.dtype if category.dtype.is_floating else DType.FP32
+        key = (dtype, _on_vector(category))
+        if key not in known:
+            paths = [path_of(device, category) for device in self.devices]
             names = tuple(dict.fromkeys(path.name for path in paths))
             feed = self.calibration.gpu.feed
             attained = [
@@ -244,22 +257,24 @@ class Fleet:
                 for path, device, scales in zip(paths, self.devices, self._scales, strict=True)
             ]
             which = np.array([names.index(path.name) for path in paths])
-            known[dtype] = _Paths(names, which, np.array(attained) * self._sustained)
-        return known[dtype]
+            known[key] = _Paths(names, which, np.array(attained) * self._sustained)
+        return known[key]
 
-    def _gain(self, stem: str) -> Floats:
+    def _gain(self, kind: str) -> Floats:
         """Return how much faster a class of kernels runs by device and by release of the libraries."""
         known: dict[str, Floats] = self.__dict__["_gains"]
-        if stem not in known:
+        if kind not in known:
+            stem = kind.partition(".")[0]
             releases: dict[int | None, float] = {}
             for device in self.devices:
                 year = device.architecture.year
                 if year not in releases:
                     factors = library_factors(self.calibration, self.software, device, stem)
-                    releases[year] = factors.time * factors.kinds.get(stem, 1.0)
+                    key = time_factor_key(factors, kind, self.software.layout)
+                    releases[year] = factors.time * (factors.kinds[key] if key else 1.0)
             own = [prod(scale.kinds.get(stem, 1.0) for scale in scales) for scales in self._scales]
-            known[stem] = np.array(own) / [releases[device.architecture.year] for device in self.devices]
-        return known[stem]
+            known[kind] = np.array(own) / [releases[device.architecture.year] for device in self.devices]
+        return known[kind]
 
     def _winograd(self, category: Category, path: str) -> Regime | None:
         usable = category.kind == "conv" and path == "vector" and self.factors.winograd
