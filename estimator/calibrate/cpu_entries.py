@@ -12,6 +12,7 @@ from estimator.hardware.efficiency import Scale
 from estimator.predict.cpu import (
     barriers,
     bus_bytes_per_s,
+    calls_blas,
     cpu_cores,
     cpu_peak,
     cpu_regime_key,
@@ -63,10 +64,13 @@ class CpuEntries:
         keys = [cpu_regime_key(self.start, c, observation.software) for c in table.categories]
         regimes = [self.start.cpu.regimes[key] for key in keys]
         factors = kernel_release(self.start, observation.software)
-        compute, memory = self._scales(device)
+        compute, memory, launch = self._scales(device)
         both = self._both(factors, observation)[table.category]
-        peak = np.array([cpu_peak(device, c.dtype, factors) for c in table.categories])[table.category]
-        working = working_cores(table, self.start, np.array([cpu_cores(device)]))[:, 0]
+        peak = np.array([cpu_peak(device, c.dtype, factors, blas=calls_blas(c)) for c in table.categories])[
+            table.category
+        ]
+        cores = cpu_cores(device)
+        working = working_cores(table, self.start, np.array([cores]))[:, 0]
         lanes = np.where(_by_kernel(regimes, "serial", table.category) > 0, 1.0, working)
         draw = device.clock_hz * working * self.start.cpu.core_bytes_per_clock
         bus = bus_bytes_per_s(device, self.start)
@@ -77,7 +81,8 @@ class CpuEntries:
             ])[table.category]  # fmt: skip
 
         add = self.entries.add
-        add(number, table.runs, compute_s=np.where(_is_serial(table), 0.0, table.flops / peak), both=both,
+        product_s = np.where(_is_serial(table), 0.0, table.flops * cores / (peak * working))
+        add(number, table.runs, compute_s=product_s, both=both,
             compute=_join(index("compute", _SHARE), compute))  # fmt: skip
         cycles = _by_kernel(regimes, "cycles", table.category) > 0
         moved, fourth = table.bytes - table.weight_bytes, np.full(len(table.runs), 4.0)
@@ -92,12 +97,19 @@ class CpuEntries:
         for name, counts in (("overhead_s", table.launches), ("step_s", table.serial_steps)):
             costs = _by_kernel(regimes, name, table.category) > 0
             add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
-                compute=index(name, _SECONDS)[:, None])  # fmt: skip
-        self._system(number, observation, factors)
-        self._operators(number, table, working, factors)
+                compute=_join(index(name, _SECONDS), launch if name == "overhead_s" else []))  # fmt: skip
+        self._system(number, observation, factors, launch)
+        self._operators(number, table, working, factors, launch)
         return Host()
 
-    def _operators(self, number: int, table: KernelTable, working: Floats, factors: SoftwareFactors) -> None:
+    def _operators(
+        self,
+        number: int,
+        table: KernelTable,
+        working: Floats,
+        factors: SoftwareFactors,
+        launch: list[int],
+    ) -> None:
         """Add what operators cost beside their work: cores that meet, and the framework's own time."""
         release = str(self.start.software.index(factors))
         for key, value, counts in (
@@ -106,10 +118,12 @@ class CpuEntries:
         ):
             index = self.parameters.add(key, value, hold=_HELD, **_OPERATOR)
             if index != NONE:
-                same = np.full((len(counts), 1), index, dtype=np.intp)
+                same = _join(np.full(len(counts), index, dtype=np.intp), launch)
                 self.entries.add(number, table.runs, compute_s=counts, compute=same)
 
-    def _system(self, number: int, observation: Observation, factors: SoftwareFactors) -> None:
+    def _system(
+        self, number: int, observation: Observation, factors: SoftwareFactors, launch: list[int]
+    ) -> None:
         """Add page faults, the call of the optimizer, and work that one core does alone."""
         table = observation.table
         index = self.parameters.add(
@@ -119,7 +133,8 @@ class CpuEntries:
         same = np.full((len(pages), 1), index, dtype=np.intp)
         self.entries.add(number, table.runs, compute_s=pages, compute=same)
         call_s = call_seconds(table, factors, "optimizer")
-        self.entries.add(number, np.ones(1), compute_s=np.full(1, call_s))
+        calls = np.array([launch], dtype=np.intp)
+        self.entries.add(number, np.ones(1), compute_s=np.full(1, call_s), compute=calls)
         work = np.where(_is_serial(table), table.flops + table.elementwise_flops, 0.0)
         rate = observation.device.clock_hz * self.start.cpu.scalar_flop_per_cycle
         self.entries.add(number, table.runs, compute_s=work / rate)
@@ -130,14 +145,15 @@ class CpuEntries:
         value = float(getattr(regime, name))
         return self.parameters.add(Key("cpu", key, name), value, hold=_HELD_GLOBALLY, **bounds)
 
-    def _scales(self, device: Device) -> tuple[list[int], list[int]]:
+    def _scales(self, device: Device) -> tuple[list[int], list[int], list[int]]:
+        """Return the indices of the scales on a CPU's products, traffic and operators."""
         levels = [("architectures", device.architecture.id, self.start.architectures)]
         if device.id in self.scaled:
             levels.append(("devices", device.id, self.start.devices))
-        found: tuple[list[int], list[int]] = ([], [])
+        found: tuple[list[int], list[int], list[int]] = ([], [], [])
         for part, entry, known in levels:
             scale = known.get(entry, Scale())
-            for name, into in (("compute", found[0]), ("memory", found[1])):
+            for name, into in zip(("compute", "memory", "launch"), found, strict=True):
                 value = float(getattr(scale, name))
                 into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
         return found

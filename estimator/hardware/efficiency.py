@@ -104,8 +104,9 @@ class CpuEfficiency:
     A core streams ``core_bytes_per_clock``; all of them together attain ``bus_share`` of the memory's
     bandwidth. Outputs from ``fault_bytes`` up are mapped afresh each step, at ``fault_s`` a page of 4 KiB
     (over the square root of the cores), unless the framework pools memory. Cores that share an operator
-    start and end it together: ``barrier_s`` for each doubling of their number. A loop over ``grain_elements``
-    or fewer stays on one core.
+    start and end it together: ``barrier_s`` for each doubling of their number. Each of them gets at
+    least ``grain_elements`` of a loop (ATen's grain size), ``grain_flops`` of a product (OpenBLAS: 4 times
+    65,536 multiply-adds).
     """
 
     regimes: Mapping[str, CpuRegime]
@@ -116,6 +117,7 @@ class CpuEfficiency:
     scalar_flop_per_cycle: float = 1.0
     barrier_s: float = 0.0
     grain_elements: float = 1.0
+    grain_flops: float = 1.0
 
 
 # From pinned memory over the sixteen lanes of PCIe 3 that most hosts of these years have.
@@ -134,7 +136,8 @@ class SoftwareFactors:
     windows of one sample after the other to a matrix (im2col) and multiply each; ``pools_memory`` whether
     outputs are mapped afresh; ``kinds`` time factors by class of kernel, ``time`` by all; ``cpu_kinds`` the
     same for CPUs, where an operator costs ``operator_s`` more than in PyTorch and the instructions that the
-    build may use do ``flop_per_clock`` fp32 FLOPs a core at most (None: all that the CPU has).
+    build may use do ``flop_per_clock`` fp32 FLOPs a core at most (None: all that the CPU has);
+    ``blas_flop_per_clock`` is that limit for its library of matrix products, by vendor of the CPU.
     ``kernels_of`` names the framework that runs the kernels where this one only drives it (Keras): its
     factors hold for them. ``input_bytes_per_s`` is how fast the host hands a batch over.
     """
@@ -153,6 +156,7 @@ class SoftwareFactors:
     pools_memory: bool = False
     operator_s: float = 0.0
     flop_per_clock: float | None = None
+    blas_flop_per_clock: Mapping[str, float] = field(default_factory=dict)
     kernels_of: str | None = None
     input_bytes_per_s: float = PINNED_COPY_BYTES_PER_S
     rows: int = 0

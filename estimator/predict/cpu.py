@@ -31,6 +31,7 @@ _PAGE_BYTES = 4096
 _FP32_BYTES = 4
 _COUNTED_BY_WIDTH = frozenset({DType.FP32, DType.FP64})
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
+_BLAS_KINDS = frozenset({"gemm", "bmm", "attention", "recurrent"})  # convolutions have a library of their own
 _KINDS_WITHOUT_OUTPUT = ("optimizer", "serial")
 _WIDER = {DType.TF32: DType.FP32, DType.FP16: DType.FP32, DType.BF16: DType.FP32, DType.FP8: DType.FP32}
 
@@ -46,9 +47,11 @@ def cpu_times(
     factors = software_factors(calibration, software)
     pick = _RegimePicker(regimes, table.category)
     slower = np.array([cpu_time_factor(factors, category) for category in table.categories])[table.category]
-    formats = {category.dtype for category in table.categories}
-    peaks = {d: [cpu_peak(device, d, factors) for device in devices] for d in formats}
-    peak = np.array([peaks[category.dtype] for category in table.categories])
+    units = [(category.dtype, calls_blas(category)) for category in table.categories]
+    peaks = {
+        (d, blas): [cpu_peak(device, d, factors, blas=blas) for device in devices] for d, blas in set(units)
+    }
+    peak = np.array([peaks[unit] for unit in units])
     clocks = np.array([device.clock_hz for device in devices])
     cores = np.array([cpu_cores(device) for device in devices])
     compute_scale, memory_scale, launch_scale = _scales(devices, calibration)
@@ -57,7 +60,9 @@ def cpu_times(
     bus = np.array([bus_bytes_per_s(device, calibration) for device in devices])
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        product_s = (table.flops / pick("compute"))[:, None] / (peak[table.category] * compute_scale)
+        product_s = (table.flops / pick("compute"))[:, None] / (
+            peak[table.category] * (working / cores) * compute_scale
+        )
     product_s = np.where(table.flops[:, None] > 0, product_s, 0.0)
     moved = table.bytes - table.weight_bytes
     lanes = np.where(pick("serial")[:, None] > 0, 1.0, working)
@@ -103,11 +108,15 @@ def _optimizer_call_s(table: KernelTable, factors: SoftwareFactors) -> Floats:
 
 
 def working_cores(table: KernelTable, calibration: Calibration, cores: Floats) -> Floats:
-    """Return how many of the cores work on each kernel, ``(K, D)``: all on products, few on short loops."""
-    written = table.bytes_written / _FP32_BYTES
-    elements = np.maximum(table.elements, written) / np.maximum(table.launches, 1.0)
-    parts = np.maximum(1.0, np.ceil(elements / calibration.cpu.grain_elements))
-    return np.where(table.flops[:, None] > 0, cores, np.minimum(parts[:, None], cores))
+    """Return how many of the cores work on each kernel, ``(K, D)``: few on short loops and small products."""
+    launches = np.maximum(table.launches, 1.0)
+    elements = np.maximum(table.elements, table.bytes_written / _FP32_BYTES) / launches
+    parts = np.where(
+        table.flops > 0,
+        table.flops / launches / calibration.cpu.grain_flops,
+        elements / calibration.cpu.grain_elements,
+    )
+    return np.minimum(np.maximum(np.ceil(parts), 1.0)[:, None], cores)
 
 
 def barriers(table: KernelTable, working: Floats) -> Floats:
@@ -115,16 +124,29 @@ def barriers(table: KernelTable, working: Floats) -> Floats:
     return table.launches[:, None] * np.log2(np.maximum(working, 1.0))
 
 
-def cpu_peak(device: Device, dtype: DType, factors: SoftwareFactors | None = None) -> float:
+def cpu_peak(
+    device: Device, dtype: DType, factors: SoftwareFactors | None = None, *, blas: bool = False
+) -> float:
     """Return the rate of products in ``dtype``; formats a CPU lacks are computed in fp32.
 
-    ``factors`` tell which of the CPU's instructions the framework was built for.
+    ``factors`` tell which of the CPU's instructions the framework was built for, and its library of matrix
+    products (``blas``) uses.
     """
     peak = _own_peak(device, dtype)
-    if factors is None or factors.flop_per_clock is None:
+    if factors is None:
         return peak
-    narrower = dtype.itemsize / _FP32_BYTES if dtype in _COUNTED_BY_WIDTH else 1.0
-    return min(peak, factors.flop_per_clock / narrower * device.clock_hz * cpu_cores(device))
+    counted = dtype in _COUNTED_BY_WIDTH
+    narrower = dtype.itemsize / _FP32_BYTES if counted else 1.0
+    limits = [factors.flop_per_clock]
+    if blas and counted:
+        limits.append(factors.blas_flop_per_clock.get(device.vendor.lower()))
+    per_clock = [limit / narrower for limit in limits if limit is not None]
+    return min([peak, *(each * device.clock_hz * cpu_cores(device) for each in per_clock)])
+
+
+def calls_blas(category: Category) -> bool:
+    """Tell whether a class of operators hands its products to the library of matrix products."""
+    return category.kind.partition(".")[0] in _BLAS_KINDS
 
 
 def _own_peak(device: Device, dtype: DType) -> float:

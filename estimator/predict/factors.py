@@ -24,6 +24,7 @@ _CALLS = {
     "optimizer": frozenset({Phase.OPTIMIZER}),
 }
 _TUNED_YEARS = 3
+_INPUT_COPIES = 2  # the samples and their labels
 _LIBRARY_KINDS = frozenset({"conv", "grouped", "depthwise"})
 
 
@@ -97,7 +98,8 @@ def host_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
 def waiting_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
     """Return the part of the host's time that does not grow with the kernels."""
     calls_s = sum(call_seconds(table, factors, call) for call in _CALLS)
-    return calls_s + table.input_bytes / factors.input_bytes_per_s
+    copies_s = _INPUT_COPIES * factors.host_s if table.input_bytes else 0.0
+    return calls_s + copies_s + table.input_bytes / factors.input_bytes_per_s
 
 
 def call_seconds(table: KernelTable, factors: SoftwareFactors, call: str) -> float:

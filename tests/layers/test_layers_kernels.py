@@ -82,7 +82,7 @@ def test_layer_norm_has_two_backward_kernels() -> None:
 def test_batch_norm_counts_its_batches() -> None:
     left = run(make("BatchNorm2d"), X)
     assert left.kernels[0].elements == 1
-    assert [k.name for k in run(make("BatchNorm2d"), X, training=False).kernels] == ["batch_norm"]
+    assert [k.name for k in run(make("BatchNorm2d"), X, training=False).kernels] == ["batch_norm_inference"]
     assert passes(run(make("BatchNorm2d"), X, training=False), Phase.FORWARD) == pytest.approx(2, abs=0.01)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from estimator.hardware.device import derive_peaks
 from estimator.precision import DType
 from estimator.predict.cpu import cpu_peak, cpu_times
 from estimator.predict.table import table_of
@@ -36,6 +37,13 @@ def conv() -> Kernel:
     return Kernel(
         name="conv2d", op=Op.CONV, phase=Phase.FORWARD, compute=DType.FP32, flops=shape.flops,
         bytes_read=size + 4 * 9 * 4096, bytes_written=size, weight_bytes=4 * 9 * 4096, shape=shape,
+    )  # fmt: skip
+
+
+def gemm(m: int, n: int, k: int) -> Kernel:
+    return Kernel(
+        name="linear", op=Op.GEMM, phase=Phase.FORWARD, compute=DType.FP32, flops=2 * m * n * k,
+        bytes_read=4 * (m * k + n * k), bytes_written=4 * m * n, shape=GemmShape(1, m, n, k),
     )  # fmt: skip
 
 
@@ -92,6 +100,31 @@ def test_more_cores_do_not_help_short_loops(desktop_cpu: Device, calibration: Ca
     assert waits[0] == pytest.approx(0.0, abs=1e-12)
     assert waits[2] == pytest.approx(2 * waits[1])
     assert waits[1] > 0
+
+
+def test_small_products_stay_on_one_core(desktop_cpu: Device, calibration: Calibration) -> None:
+    """A library of matrix products shares out what is worth it: at least 2^18 multiply-adds a core."""
+    many, one = (
+        replace(desktop_cpu, units=units, peaks=derive_peaks(desktop_cpu.architecture, units, 3.3e9))
+        for units in (64, 1)
+    )
+    small, large = gemm(64, 64, 64), gemm(1024, 1024, 1024)
+    assert seconds(small, many, calibration) == pytest.approx(seconds(small, one, calibration), rel=0.01)
+    assert seconds(large, many, calibration) < seconds(large, one, calibration) / 10
+
+
+def test_mkl_multiplies_with_avx2_on_amd(desktop_cpu: Device, calibration: Calibration) -> None:
+    """MKL has AVX-512 kernels for Intel's CPUs alone; oneDNN, which convolves, has them for all."""
+    architecture = replace(desktop_cpu.architecture, lanes_per_unit=32, vector={DType.FP32: 32})
+    intel = replace(desktop_cpu, architecture=architecture, peaks=derive_peaks(architecture, 8, 3.3e9))
+    amd = replace(intel, vendor="AMD")
+    product = gemm(2048, 2048, 2048)
+    assert seconds(product, amd, calibration) > 1.6 * seconds(product, intel, calibration)
+    assert seconds(conv(), amd, calibration) == pytest.approx(seconds(conv(), intel, calibration))
+    eigen = Software(framework="tensorflow")
+    assert seconds(product, amd, calibration, eigen) == pytest.approx(
+        seconds(product, intel, calibration, eigen)
+    )
 
 
 def test_a_build_for_old_instructions_multiplies_slower(

@@ -53,8 +53,9 @@ def batch_norm(
     """
     x = image_order(tape, x)
     out = _output(tape, x, weights)
+    name = "batch_norm" if batch_statistics else "batch_norm_inference"  # other kernels, the latter slower
     _passes(
-        tape, x, "batch_norm", Op.BATCH_NORM, Phase.FORWARD,
+        tape, x, name, Op.BATCH_NORM, Phase.FORWARD,
         reads=2 if batch_statistics else 1, writes=1, weights=_bytes(weights),
     )  # fmt: skip
     if not out.requires_grad:
