@@ -47,7 +47,11 @@ CASES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("rnn_lm", (8,)), ("char_rnn", (16,)), ("vae_cf", (128,)), ("recoder_autoencoder", (128,)),
     ("srcnn_955", (2,)), ("neumf", (1024,)), ("unet_3d_small", (1,)),
 )  # fmt: skip
-_OPTIMIZERS = {"sgd": "SGD", "momentum": "SGD with momentum", "adam": "Adam", "adamw": "AdamW"}
+_OPTIMIZERS = {
+    "sgd": "plain SGD", "momentum": "SGD with momentum", "adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop",
+    "adagrad": "Adagrad",
+}  # fmt: skip
+_MOST_APART = 1.6
 _MODES = {"forward": "training_forward", "backward": "backward", "optimizer": "optimizer"}
 
 
@@ -109,8 +113,11 @@ def _rows(name: str, batch: int, measured: list[StepMeasurement]) -> Iterator[di
     today = datetime.now(tz=UTC).date()
     described = open_network(name, (), io.BytesIO())
     recipe = lowered(described.network, replace(described.training, batch=batch), DeviceKind.CPU).training
-    optimizer = _OPTIMIZERS.get(str(recipe.optimizer), str(recipe.optimizer))
+    optimizer = _OPTIMIZERS.get(recipe.optimizer.name, recipe.optimizer.name)
     times = {"train_step": [m.step.median for m in measured]}
+    if max(times["train_step"]) > _MOST_APART * min(times["train_step"]):
+        sys.stderr.write(f"left out: {name}, batch {batch}: the rounds lie far apart\n")
+        return
     for phase, mode in _MODES.items():
         seconds = [m.phases[phase].median for m in measured if phase in m.phases]
         if seconds:

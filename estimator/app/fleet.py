@@ -9,9 +9,10 @@ import numpy as np
 
 from estimator.hardware.architecture import DeviceKind
 from estimator.predict.cpu import cpu_times
+from estimator.predict.factors import host_shares, software_factors
 from estimator.predict.fleet import Fleet
 from estimator.predict.gpu import gpu_times
-from estimator.predict.step import is_unusual, share_of_launches
+from estimator.predict.step import is_unusual
 from estimator.predict.sweep import Sweep, lacking, with_host
 from estimator.predict.table import PHASES
 from estimator.workload.kernel import Phase
@@ -83,7 +84,7 @@ class Roster:
         unusual = np.empty(shape, dtype=bool)
         shares = span.shares(batches)
         forward = np.where(table.phase == PHASES.index(Phase.FORWARD), table.runs, 0.0)
-        launches = float(share_of_launches(table) @ forward)
+        waits = float(host_shares(table, software_factors(self._calibration, self._software)) @ forward)
         for rows, columns in self._parts(len(table.runs), len(batches)):
             times = self._kernel_times(_stacked(span, shares[rows]), columns)
             cells = (len(shares[rows]), len(table.runs), -1)
@@ -91,9 +92,7 @@ class Roster:
             device_s = np.einsum("k,bkd->bd", table.runs, kernels)
             whole_s = self._with_host(device_s, span, shares[rows])
             step_s[rows, columns] = whole_s
-            forward_s[rows, columns] = (
-                np.einsum("k,bkd->bd", forward, kernels) + (whole_s - device_s) * launches
-            )
+            forward_s[rows, columns] = np.einsum("k,bkd->bd", forward, kernels) + (whole_s - device_s) * waits
             busy_s[rows, columns] = np.einsum("k,bkd->bd", table.runs, busy)
             unusual[rows, columns] = _unusual(table, kernels)
         return AloneSteps(step_s=step_s, forward_s=forward_s, busy_s=busy_s, unusual=unusual)

@@ -12,10 +12,14 @@ from estimator.predict.table import PHASES
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
     from estimator.predict.table import KernelTable
     from estimator.software import Software
+
+    Floats = NDArray[np.float64]
 
 _NEUTRAL = SoftwareFactors(framework="pytorch", until=9999)
 _CALLS = {
@@ -93,6 +97,22 @@ def host_seconds(table: KernelTable, factors: SoftwareFactors) -> float:
     """Return what a GPU's host needs for a step: to issue kernels, make calls and copy the input."""
     issued_s = table.total(table.launches) * factors.host_s
     return issued_s + waiting_seconds(table, factors)
+
+
+def host_shares(table: KernelTable, factors: SoftwareFactors) -> Floats:
+    """Return which share of the host's time one run of each kernel is: its launches, and of its phase's call.
+
+    The copy of the input belongs to the forward pass.
+    """
+    seconds = table.launches * factors.host_s
+    waits = {call: call_seconds(table, factors, call) for call in _CALLS}
+    waits["forward"] += waiting_seconds(table, factors) - sum(waits.values())
+    for call, wait_s in waits.items():
+        own = np.isin(table.phase, [PHASES.index(phase) for phase in _CALLS[call]])
+        launches = np.where(own, table.launches, 0.0)
+        seconds = seconds + wait_s * launches / max(table.total(launches), 1.0)
+    total = table.total(seconds)
+    return seconds / total if total else seconds
 
 
 def waiting_seconds(table: KernelTable, factors: SoftwareFactors) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from estimator.errors import InputError
 from estimator.predict.estimate import Bound, BoundTimes, PhaseTimes, StepEstimate
+from estimator.predict.factors import host_shares, software_factors
 from estimator.predict.interval import DEFAULT_COVERAGE
 from estimator.predict.replica import Replica, repeated
 from estimator.predict.sharding import split_experts, split_sequence, split_tensors
@@ -21,7 +22,6 @@ from estimator.predict.step import (
     model_flop_share,
     phase_seconds,
     range_of,
-    share_of_launches,
 )
 from estimator.predict.sweep import kernel_times
 from estimator.predict.table import PHASES
@@ -84,8 +84,8 @@ def estimate_parallel_step(
         replica, workload.repeats, system, parallel, software=software, policy=policy, calibration=calibration
     )
     table, per_kernel, parts = split.table, split.times.total_s[:, 0], bound_parts(split.times)
-    by_kernel = per_kernel + share_of_launches(table) * split.host_s
-    forward_s, backward_s, optimizer_s, data_s = phase_seconds(table, by_kernel)
+    waits = host_shares(table, software_factors(calibration, software)) * split.host_s
+    forward_s, backward_s, optimizer_s, data_s = phase_seconds(table, per_kernel + waits)
     return StepEstimate(
         time=range_of(
             split.step_s, is_unusual(table, per_kernel), system.device,
@@ -101,7 +101,7 @@ def estimate_parallel_step(
             **{f"{bound.value}_s": table.total(parts[bound]) for bound in ON_DEVICE},
             host_s=split.host_s, communication_s=split.waiting_s,
         ),
-        layers=layer_times(workload, table, parts | {Bound.HOST: share_of_launches(table) * split.host_s}),
+        layers=layer_times(workload, table, parts | {Bound.HOST: waits}),
         assumptions=(
             Assumption(
                 what="layout",
@@ -159,7 +159,8 @@ def _split(
     sums_s = joins_s(replica, passes, system, parallel, policy)
     head_s = replica.head_s(table, per_kernel) * parallel.pipeline
     updates = table.phase == PHASES.index(Phase.OPTIMIZER)
-    update_s = table.total(np.where(updates, per_kernel + share_of_launches(table) * host_s, 0.0))
+    waits = host_shares(table, software_factors(calibration, software)) * host_s
+    update_s = table.total(np.where(updates, per_kernel + waits, 0.0))
     return _Split(
         table=table,
         times=times,

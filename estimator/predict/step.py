@@ -12,7 +12,7 @@ from estimator.predict.assumptions import assumptions_of
 from estimator.predict.collectives import data_parallel_s, exchange_s
 from estimator.predict.cpu import cpu_peak
 from estimator.predict.estimate import Bound, BoundTimes, LayerTimes, PhaseTimes, StepEstimate
-from estimator.predict.factors import host_seconds, software_factors
+from estimator.predict.factors import host_seconds, host_shares, software_factors
 from estimator.predict.fleet import product_path
 from estimator.predict.interval import (
     DEFAULT_COVERAGE,
@@ -78,7 +78,7 @@ def estimate_step(
         alone_s, exchange, system.count, exposure=calibration.exposure, straggler=calibration.straggler
     )
     data_s = _data_excess_s(alone_s + exposed_s, workload, input_samples_per_s)
-    host_by_kernel = share_of_launches(table) * host_s
+    host_by_kernel = host_shares(table, software_factors(calibration, software)) * host_s
     forward_s, backward_s, optimizer_s, copies_s = phase_seconds(table, per_kernel + host_by_kernel)
     seconds = {bound: table.total(parts[bound]) for bound in ON_DEVICE}
     expected = alone_s + exposed_s + data_s
@@ -134,12 +134,6 @@ def phase_seconds(table: KernelTable, per_kernel: Floats) -> tuple[float, float,
     by_phase = dict(zip(PHASES, table.by_phase(per_kernel).tolist(), strict=True))
     backward_s = sum(by_phase[phase] for phase in BACKWARD)
     return by_phase[Phase.FORWARD], backward_s, by_phase[Phase.OPTIMIZER], by_phase[Phase.DATA]
-
-
-def share_of_launches(table: KernelTable) -> Floats:
-    """Return the share of all launches that one run of each kernel is."""
-    total = table.total(table.launches)
-    return table.launches / total if total else table.launches
 
 
 def _data_excess_s(step_s: float, workload: Workload, input_samples_per_s: float | None) -> float:
