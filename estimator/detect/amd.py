@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from estimator.detect.facts import GpuFacts
+from estimator.detect.kfd import (
+    MOST_MHZ,
+    NODES,
+    bounded,
+    l2_bytes,
+    partition_number,
+    pci_address,
+    pci_slot,
+    read_memory,
+    read_properties,
+)
 from estimator.detect.ledger import Ledger
 from estimator.detect.nvidia_facts import pcie_bytes_per_s
 from estimator.detect.pci import AMD, PcieLink, read_link
@@ -17,33 +29,30 @@ if TYPE_CHECKING:
     from estimator.detect.facts import MemoryFacts
     from estimator.detect.tree import Tree
 
-_NODES = "/sys/class/kfd/kfd/topology/nodes"
 _NAMES = "/usr/share/libdrm/amdgpu.ids"
 _MHZ, _BITS_A_BYTE = 1e6, 8
-_MOST_MHZ, _MOST_BYTES, _MOST_UNITS, _MOST_BITS = 20_000, 1 << 44, 4096, 1 << 16
-# Heap types of kfd's memory banks: the GPU's own memory, seen by the CPU or not.
-_LOCAL_HEAPS = frozenset({1, 2})
+_MOST_UNITS = 4096
 _LANES_PER_UNIT = 64
 _HBM_BITS = 1024
 _MICROWATT = 1e-6
+# Targets that only processors with graphics have: LLVM's "User Guide for AMDGPU Backend", processor type APU.
+_APU_TARGETS = frozenset(
+    {"gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1037",
+     "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"}
+)  # fmt: skip
 
 
 def read_amd(tree: Tree, memory: MemoryFacts, driver: str | None = None) -> tuple[GpuFacts, ...]:
     """Return the kfd nodes that have SIMDs (CPUs are nodes too); a partition is a node of its own."""
-    nodes = [(n, _properties(tree, f"{_NODES}/{n}/properties")) for n in tree.names(_NODES)]
+    nodes = [(n, read_properties(tree, f"{NODES}/{n}/properties")) for n in tree.names(NODES)]
     gpus = [(n, p) for n, p in nodes if p.get("simd_count", 0) > 0]
-    return tuple(_read_node(tree, n, p, i, memory=memory, driver=driver) for i, (n, p) in enumerate(gpus))
-
-
-def _properties(tree: Tree, path: str) -> dict[str, int]:
-    """Return ``name number`` lines; a name that comes twice or has no number is left out."""
-    found: dict[str, int] = {}
-    for line in (tree.text(path) or "").splitlines():
-        name, _, value = line.strip().partition(" ")
-        number = parse_integer(value)
-        if number is not None:
-            found.setdefault(name, number)
-    return found
+    slots = Counter(pci_slot(p) for _, p in gpus)
+    return tuple(
+        _read_node(
+            tree, n, p, i, memory=memory, driver=driver, alone=slots[pci_slot(p)] == 1 or pci_slot(p) is None
+        )
+        for i, (n, p) in enumerate(gpus)
+    )
 
 
 def _read_node(
@@ -54,25 +63,29 @@ def _read_node(
     *,
     memory: MemoryFacts,
     driver: str | None,
+    alone: bool,
 ) -> GpuFacts:
+    """Read one node; ``alone`` says that no other node is a part of the same card."""
     ledger = Ledger()
     target = gfx_target(properties.get("gfx_target_version"))
     units = _units(properties, ledger)
-    clock_mhz = _bounded(properties.get("max_engine_clk_fcompute"), _MOST_MHZ)
+    clock_mhz = bounded(properties.get("max_engine_clk_fcompute"), MOST_MHZ)
     device = f"/sys/class/drm/renderD{properties.get('drm_render_minor', 0)}/device"
-    total, bus, memory_mhz = _memory(tree, node, device)
-    unified = _is_apu(properties, total)
+    total, bus, memory_mhz = read_memory(tree, node, device)
+    unified = _is_apu(properties, target, total)
     if unified:
         total = memory.usable_bytes
     link = PcieLink() if unified else read_link(tree, device)
+    whole = alone and _is_whole(tree, properties, device)
+    bandwidth = _bandwidth(target, bus, memory_mhz, ledger, unified=unified, whole=whole)
     name = _name(tree, node, properties, device)
     for what, value in (("name", name), ("target", target), ("clock", clock_mhz), ("memory", total)):
         if value is None:
             ledger.finding(
-                f"{what} of AMD GPU {index} not known", f"{_NODES}/{node} does not tell", "check `rocminfo`"
+                f"{what} of AMD GPU {index} not known", f"{NODES}/{node} does not tell", "check `rocminfo`"
             )
-    ledger.source("units", f"{_NODES}/{node}/properties")
-    ledger.source("memory_bytes", "/proc/meminfo" if unified else f"{_NODES}/{node}/mem_banks")
+    ledger.source("units", f"{NODES}/{node}/properties")
+    ledger.source("memory_bytes", "/proc/meminfo" if unified else f"{NODES}/{node}/mem_banks")
     vendor_id, device_id = properties.get("vendor_id", AMD), properties.get("device_id")
     return GpuFacts(
         index=index,
@@ -80,7 +93,7 @@ def _read_node(
         name=name,
         uuid=f"GPU-{properties['unique_id']:016x}" if properties.get("unique_id", 0) > 0 else None,
         pci_id=f"{vendor_id:04x}:{device_id:04x}" if device_id else None,
-        pci_address=_address(properties),
+        pci_address=pci_address(properties),
         target=target,
         cores=units * _LANES_PER_UNIT if units else None,
         units=units,
@@ -89,8 +102,8 @@ def _read_node(
         memory_free_bytes=memory.available_bytes if unified else None,
         memory_bus_bits=None if unified else bus,
         memory_clock_hz=memory_mhz * _MHZ if memory_mhz and not unified else None,
-        bandwidth_bytes_per_s=None if unified else _bandwidth(target, bus, memory_mhz, ledger),
-        l2_bytes=_l2(tree, node),
+        bandwidth_bytes_per_s=bandwidth,
+        l2_bytes=l2_bytes(tree, node),
         pcie_generation=link.generation,
         pcie_width=link.width,
         pcie_current_generation=link.current_generation,
@@ -113,15 +126,11 @@ def gfx_target(version: int | None) -> str | None:
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
 
 
-def _bounded(value: int | None, most: int) -> int | None:
-    return value if value is not None and 0 < value <= most else None
-
-
 def _units(properties: Mapping[str, int], ledger: Ledger) -> int | None:
     """Return compute units: SIMDs over SIMDs a unit."""
     simds, per_unit = properties.get("simd_count", 0), properties.get("simd_per_cu", 0)
     units = simds // per_unit if per_unit > 0 and simds % per_unit == 0 else None
-    if _bounded(units, _MOST_UNITS) is None:
+    if bounded(units, _MOST_UNITS) is None:
         ledger.finding(
             "number of compute units of the AMD GPU not known",
             f"simd_count {simds} and simd_per_cu {per_unit} give none",
@@ -131,29 +140,41 @@ def _units(properties: Mapping[str, int], ledger: Ledger) -> int | None:
     return units
 
 
-def _memory(tree: Tree, node: str, device: str) -> tuple[int | None, int | None, int | None]:
-    """Return bytes, bus width in bits and clock in MHz of the GPU's own memory banks."""
-    base = f"{_NODES}/{node}/mem_banks"
-    banks = [_properties(tree, f"{base}/{bank}/properties") for bank in tree.names(base)]
-    local = [bank for bank in banks if bank.get("heap_type") in _LOCAL_HEAPS]
-    total = sum(bank.get("size_in_bytes", 0) for bank in local) or tree.positive(
-        f"{device}/mem_info_vram_total"
-    )
-    first = local[0] if local else {}
-    return (
-        _bounded(total, _MOST_BYTES),
-        _bounded(first.get("width"), _MOST_BITS),
-        _bounded(first.get("mem_clk_max"), _MOST_MHZ),
-    )
+def _is_apu(properties: Mapping[str, int], target: str | None, local_bytes: int | None) -> bool:
+    """Say whether CPU cores and SIMDs share a node or a chip, or the GPU has no memory of its own.
+
+    Newer kernels give the graphics of a processor a node of its own, whose memory is what the firmware sets
+    aside of main memory.
+    """
+    return properties.get("cpu_cores_count", 0) > 0 or target in _APU_TARGETS or local_bytes is None
 
 
-def _is_apu(properties: Mapping[str, int], local_bytes: int | None) -> bool:
-    """Say whether CPU cores and SIMDs share a node, or the GPU has no memory of its own."""
-    return properties.get("cpu_cores_count", 0) > 0 or local_bytes is None
+def _is_whole(tree: Tree, properties: Mapping[str, int], device: str) -> bool:
+    """Say whether a node is a whole card (mode SPX, or a card that cannot be divided)."""
+    return not partition_number(properties) and tree.line(f"{device}/current_compute_partition") in {
+        None,
+        "SPX",
+    }
 
 
-def _bandwidth(target: str | None, bus: int | None, mhz: int | None, ledger: Ledger) -> float | None:
+def _bandwidth(
+    target: str | None, bus: int | None, mhz: int | None, ledger: Ledger, *, unified: bool, whole: bool
+) -> float | None:
     """Return bus / 8 x clock x transfers a clock; the driver's clock counts differently by memory type."""
+    if unified:
+        ledger.finding(
+            "memory bandwidth of the AMD GPU not known",
+            "it uses main memory, and the driver does not tell the type of that",
+            "the catalogue's figure is used where the device is in it",
+        )
+        return None
+    if not whole:
+        ledger.finding(
+            "memory bandwidth of a partition of the AMD GPU not known",
+            "the driver tells that of the whole card, which its partitions share",
+            "use the card undivided (`amd-smi set --compute-partition SPX`), or measure it",
+        )
+        return None
     rate = _transfers(target, bus)
     if bus is None or mhz is None or rate is None:
         ledger.finding(
@@ -177,14 +198,6 @@ def _transfers(target: str | None, bus: int | None) -> int | None:
     return 16 if re.match(r"gfx1[0-2]", target) else None
 
 
-def _l2(tree: Tree, node: str) -> int | None:
-    """Return the sum of the level-2 caches of a node (in KiB in kfd's lists)."""
-    base = f"{_NODES}/{node}/caches"
-    caches = [_properties(tree, f"{base}/{cache}/properties") for cache in tree.names(base)]
-    sizes = [cache.get("size", 0) for cache in caches if cache.get("level") == 2]  # noqa: PLR2004 - level 2
-    return _bounded(sum(sizes) << 10, _MOST_BYTES)
-
-
 def _name(tree: Tree, node: str, properties: Mapping[str, int], device: str) -> str | None:
     """Return the marketing name by the driver or libdrm's list, else the kernel's name of the chip."""
     product = tree.line(f"{device}/product_name")
@@ -197,15 +210,7 @@ def _name(tree: Tree, node: str, properties: Mapping[str, int], device: str) -> 
             numbers = [parse_integer(f"0x{field}") for field in fields[:2]]
             if wanted is not None and numbers == [wanted, revision]:
                 return fields[2]
-    return tree.line(f"{_NODES}/{node}/name")
-
-
-def _address(properties: Mapping[str, int]) -> str | None:
-    location = properties.get("location_id")
-    if not location or not 0 < location < 1 << 16:
-        return None
-    domain = properties.get("domain", 0) & 0xFFFF
-    return f"{domain:04x}:{location >> 8:02x}:{location >> 3 & 0x1F:02x}.{location & 7:x}"
+    return tree.line(f"{NODES}/{node}/name")
 
 
 def _watts(tree: Tree, device: str, name: str) -> float | None:

@@ -16,15 +16,30 @@ if TYPE_CHECKING:
 _DRM = "/sys/class/drm"
 _MHZ = 1e6
 _MOST_MHZ = 10_000
-# Discrete Intel GPUs by PCI device id: pci-ids.ucw.cz and the i915 / xe drivers' id tables.
+# Discrete Intel GPUs by PCI device id: pci-ids.ucw.cz, and the id table of Linux' drivers i915 and xe
+# (include/drm/intel/pciids.h), which has ids that no product is named for.
 DISCRETE = {
     0x56A0: "Arc A770", 0x56A1: "Arc A750", 0x56A2: "Arc A580", 0x56A5: "Arc A380", 0x56A6: "Arc A310",
     0x5690: "Arc A770M", 0x5691: "Arc A730M", 0x5692: "Arc A550M", 0x5693: "Arc A370M", 0x5694: "Arc A350M",
-    0x56B0: "Arc Pro A30M", 0x56B1: "Arc Pro A40/A50", 0x56C0: "Data Center GPU Flex 170",
-    0x56C1: "Data Center GPU Flex 140", 0xE20B: "Arc B580", 0xE20C: "Arc B570",
+    0x5695: "Iris Xe MAX A200M", 0x56B0: "Arc Pro A30M", 0x56B1: "Arc Pro A40/A50",
+    0x56C0: "Data Center GPU Flex 170", 0x56C1: "Data Center GPU Flex 140",
+    0x4905: "Iris Xe MAX Graphics", 0x4906: "Iris Xe Pod", 0x4907: "Server GPU SG-18M",
+    0x4908: "Iris Xe Graphics", 0x4909: "Iris Xe MAX 100",
+    0xE20B: "Arc B580", 0xE20C: "Arc B570", 0xE211: "Arc Pro B60", 0xE212: "Arc Pro B50",
+    0xE222: "Arc Pro B65", 0xE223: "Arc Pro B70",
     0x0BD5: "Data Center GPU Max 1550", 0x0BD6: "Data Center GPU Max 1550",
-    0x0BDA: "Data Center GPU Max 1100", 0x0BDB: "Data Center GPU Max 1100",
+    0x0BD7: "Data Center GPU Max 1350", 0x0BD8: "Data Center GPU Max 1350",
+    0x0BD9: "Data Center GPU Max 1100", 0x0BDA: "Data Center GPU Max 1100",
+    0x0BDB: "Data Center GPU Max 1100",
 }  # fmt: skip
+# Every processor's own graphics sits here; a discrete GPU is behind a bridge.
+_INTEGRATED_SLOT = "0000:00:02.0"
+# High bytes of the integrated GPUs' ids in the same table (generation 6 to Panther Lake), for a tree
+# without the bus. 0x49, 0x56 and 0xe2 are discrete ones.
+_INTEGRATED = frozenset(
+    {0x01, 0x04, 0x0A, 0x0C, 0x0D, 0x0F, 0x16, 0x19, 0x1A, 0x22, 0x31, 0x3E, 0x45, 0x46, 0x4C, 0x4E, 0x59,
+     0x5A, 0x64, 0x7D, 0x87, 0x8A, 0x9A, 0x9B, 0xA7, 0xB0}
+)  # fmt: skip
 
 
 def read_intel(tree: Tree, memory: MemoryFacts, first_index: int = 0) -> tuple[GpuFacts, ...]:
@@ -51,9 +66,8 @@ def _drm_devices(tree: Tree) -> list[PciDevice]:
 def _read(tree: Tree, device: PciDevice, index: int, memory: MemoryFacts) -> GpuFacts:
     ledger = Ledger()
     name = DISCRETE.get(device.device)
-    discrete = name is not None
     vram = _first(tree, device.directory, ("tile0/physical_vram_size_bytes", "lmem_total_bytes"))
-    unified = not discrete and vram is None
+    unified = name is None and vram is None and _is_integrated(device)
     total = memory.usable_bytes if unified else vram
     clock = _clock(tree, device)
     link = PcieLink() if unified else read_link(tree, device.directory)
@@ -87,6 +101,13 @@ def _read(tree: Tree, device: PciDevice, index: int, memory: MemoryFacts) -> Gpu
         provenance=ledger.provenance(),
         findings=ledger.findings(),
     )
+
+
+def _is_integrated(device: PciDevice) -> bool:
+    """Say whether a GPU is the processor's own, by its slot, or by its id where the slot is not told."""
+    if device.address:
+        return device.address == _INTEGRATED_SLOT
+    return device.device >> 8 in _INTEGRATED
 
 
 def _first(tree: Tree, directory: str, names: tuple[str, ...]) -> int | None:
