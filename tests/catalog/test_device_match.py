@@ -24,6 +24,14 @@ GIB = 2**30
         ("NVIDIA H100 80GB HBM3", "10de:2330", 79.6, 132, "h100-sxm"),
         ("NVIDIA GB10", None, None, 48, "gb10"),
         ("NVIDIA A100-SXM4-80GB", None, 79.2, 108, "a100-sxm-80gb"),
+        ("", "1002:74a1", 191.9, 304, "mi300x"),
+        ("AMD Radeon RX Vega", "1002:687f", 7.98, 64, "rx-vega-64"),
+        ("AMD Radeon RX Vega", "1002:687f", 7.98, 56, "rx-vega-56"),
+        ("", "1002:75a3", 287.9, 256, "mi355x"),
+        ("", "1002:747e", 15.98, 60, "rx-7800-xt"),
+        ("", "1002:747e", 11.98, 54, "rx-7700-xt"),
+        ("AMD Radeon 780M Graphics", "1002:15bf", None, 12, "radeon-780m"),
+        ("Arc Pro B60", "8086:e211", None, None, "arc-pro-b60"),
     ],
 )
 def test_recognised(

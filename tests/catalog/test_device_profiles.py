@@ -19,6 +19,45 @@ from estimator.precision import DType
 from estimator.provenance import Basis
 
 TFLOP = 1e12
+# High Definition Audio functions of NVIDIA's graphics chips: pci-ids.ucw.cz.
+NVIDIA_AUDIO = frozenset(
+    [
+        "0be2",
+        "0be3",
+        "0be4",
+        "0be5",
+        "0be9",
+        "0bea",
+        "0beb",
+        "0bee",
+        "0d94",
+        "0e08",
+        "0e09",
+        "0e0a",
+        "0e0b",
+        "0e0c",
+        "0e0f",
+        "0e1a",
+        "0e1b",
+        "0fb0",
+        "0fb8",
+        "0fb9",
+        "0fba",
+        "0fbb",
+        "0fbc",
+        "10ef",
+        "10f0",
+        "10f1",
+        "10f7",
+        "10f8",
+        "10f9",
+        "1aeb",
+        "1aef",
+        "228b",
+        "228e",
+        "22ba",
+    ]
+)
 
 
 def test_snapshot_is_what_the_yaml_says_byte_for_byte() -> None:
@@ -39,6 +78,28 @@ def test_every_file_is_named_after_its_id() -> None:
     for folder in ("architectures", "devices", "interconnects"):
         for path in (bundled_root() / folder).glob("*.yaml"):
             assert f"\nid: {path.stem}\n" in path.read_text(encoding="utf-8")
+
+
+def test_no_pci_id_is_that_of_a_cards_sound() -> None:
+    """AMD's audio functions are 1002:aaXX and 1002:abXX, each shared by all cards with that chip."""
+    wrong = [
+        (device.id, pci_id)
+        for device in all_devices()
+        for pci_id in device.pci_ids
+        if pci_id.startswith(("1002:aa", "1002:ab"))
+        or (pci_id.startswith("10de:") and pci_id.removeprefix("10de:") in NVIDIA_AUDIO)
+    ]
+    assert wrong == []
+
+
+def test_every_amd_gpu_has_a_pci_id() -> None:
+    """Without a name of the product, the id is all the kernel tells."""
+    bare = [
+        device.id
+        for device in all_devices()
+        if device.vendor == "amd" and device.kind is DeviceKind.GPU and not device.pci_ids
+    ]
+    assert bare == []
 
 
 def test_the_catalogue_is_as_large_as_promised() -> None:
