@@ -42,9 +42,9 @@ def parse_seconds(text: str) -> float:
     return _parse(text, _SECONDS, "s", "a time")
 
 
-def parse_bytes(text: str) -> int:
-    """Read ``16 GiB``, ``24GB`` as bytes; a bare number is bytes."""
-    return round(_parse(text, _BYTES, "b", "an amount of memory"))
+def parse_bytes(text: str, *, bare: str = "b") -> int:
+    """Read ``16 GiB``, ``24GB`` as bytes; a bare number has the unit ``bare``."""
+    return round(_parse(text, _BYTES, bare, "an amount of memory"))
 
 
 def format_seconds(seconds: float) -> str:

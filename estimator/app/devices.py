@@ -17,14 +17,21 @@ from estimator.units import parse_bytes
 if TYPE_CHECKING:
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
+    from estimator.provenance import Provenance
+
+
+# What an architecture's sources say of the architecture and not of a device made with it.
+_OF_ARCHITECTURE_ONLY = frozenset(
+    {"vendor", "kind", "year", "targets", "market", "aliases", "cpuid", "arm_parts"}
+)
 
 
 def list_devices(*, vendor: str | None, year: int | None, memory: str | None, sort: str) -> DeviceListResult:
-    """Return the devices that match every filter given."""
+    """Return the devices that match every filter given; a bare number of ``memory`` is GiB."""
     found = browse.list_devices(
         vendor=vendor,
         year=year,
-        min_memory_bytes=None if memory is None else parse_bytes(memory),
+        min_memory_bytes=None if memory is None else parse_bytes(memory, bare="gib"),
         sort=sort,
     )
     return DeviceListResult(devices=tuple(map(_row, found)))
@@ -66,7 +73,7 @@ def device_result(device: Device, calibration: Calibration) -> DeviceResult:
         vendor=device.vendor,
         kind=device.kind.value,
         architecture=device.architecture.name,
-        units=device.units,
+        units=device.all_units,
         unit_name=device.architecture.unit_name,
         lanes=device.lanes,
         clock_hz=device.clock_hz,
@@ -86,6 +93,16 @@ def device_result(device: Device, calibration: Calibration) -> DeviceResult:
         launch_price_usd=device.launch_price_usd,
         aliases=device.aliases,
         pci_ids=device.pci_ids,
-        provenance=plain({**device.architecture.provenance, **device.provenance}),
+        provenance=plain(_provenance(device)),
         calibration={"tier": tier_of(device, calibration).value, "rows": scale.rows if scale else 0},
     )
+
+
+def _provenance(device: Device) -> dict[str, Provenance]:
+    """Return the source of each figure: the architecture's rates, and what the device's own profile says."""
+    rates = {
+        field: origin
+        for field, origin in device.architecture.provenance.items()
+        if field not in _OF_ARCHITECTURE_ONLY
+    }
+    return {**rates, **device.provenance}

@@ -8,7 +8,7 @@ from estimator.catalog.catalogue import forget_catalogue
 from estimator.catalog.check import check_profile, profile_kind
 from estimator.catalog.lookup import all_devices
 from estimator.catalog.reading import read_file
-from estimator.catalog.store import user_root
+from estimator.catalog.store import bundled_root, user_root
 from estimator.document import MapNode, Scalar
 from estimator.errors import InputError, combined
 from estimator.precision import DType
@@ -102,3 +102,9 @@ def add_profile(path: Path, *, replace: bool = False) -> Path:
         raise InputError(f"cannot write {target}: {error.strerror}") from None
     forget_catalogue()
     return target
+
+
+def built_in_of(target: Path) -> str | None:
+    """Return the id of the built-in profile that an added one goes before, None where there is none."""
+    bundled = bundled_root() / target.parent.name / target.name
+    return target.stem if bundled.is_file() else None

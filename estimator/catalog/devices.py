@@ -27,7 +27,8 @@ _BASE_CLOCK_NOTE = (
     "the clock with all cores busy under the widest instruction set is not published: base clock taken"
 )
 _FIELD_OF_KEY = {
-    "units": "units", "boost_clock_mhz": "clock_hz", "all_core_clock_mhz": "clock_hz",
+    "vendor": "vendor", "kind": "kind", "units": "units",
+    "boost_clock_mhz": "clock_hz", "all_core_clock_mhz": "clock_hz",
     "base_clock_mhz": "base_clock_hz", "max_clock_mhz": "max_clock_hz",
     "matrix_clock_mhz": "matrix_clock_hz", "efficiency_cores": "efficiency_cores", "threads": "threads",
     "sockets": "sockets", "memory_gib": "memory_bytes", "memory_type": "memory_type",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_CANDIDATES = 6
 _MOST_DEVICES = 1_000_000
+_PCI_ID = re.compile(r"(?:0x)?([0-9a-f]{4}):(?:0x)?([0-9a-f]{4})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +89,9 @@ def _resolve_name(catalogue: Catalogue, name: str, *, strict: bool) -> Resolutio
     lowered = name.strip().lower()
     if lowered in catalogue.records.devices:
         return Resolution(device=catalogue.device(lowered))
-    if lowered in catalogue.by_pci:
-        return _only(catalogue, name, catalogue.by_pci[lowered])
+    pci = _PCI_ID.fullmatch(lowered)
+    if pci is not None:
+        return _of_pci_id(catalogue, name, f"{pci[1]}:{pci[2]}")
     cloud, _, size = lowered.partition(":")
     if cloud in catalogue.clouds:
         return _instance(catalogue, cloud, size.strip())
@@ -98,6 +100,16 @@ def _resolve_name(catalogue: Catalogue, name: str, *, strict: bool) -> Resolutio
         return _open(catalogue, name, catalogue.open[wanted], strict=strict)
     ids = catalogue.exact.get(wanted) or catalogue.short.get(wanted) or catalogue.loose.get(wanted)
     return _only(catalogue, name, ids) if ids else None
+
+
+def _of_pci_id(catalogue: Catalogue, name: str, pci_id: str) -> Resolution:
+    """Return the device of a PCI id, written ``10de:1b06`` or ``0x10de:0x1b06``."""
+    if pci_id not in catalogue.by_pci:
+        raise InputError(
+            f"no device of the catalogue has the PCI id {name.strip()!r}",
+            hint="'estimator devices list' shows the known ones; 'estimator devices add' takes your own",
+        )
+    return _only(catalogue, name, catalogue.by_pci[pci_id])
 
 
 def _only(catalogue: Catalogue, name: str, ids: Iterable[str]) -> Resolution:

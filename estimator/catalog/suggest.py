@@ -16,21 +16,43 @@ if TYPE_CHECKING:
 _ALIKE = 0.9
 _SHARED = 0.5
 _NUMBER = re.compile(r"\d{2,}(?!gb|core)")
+# What other commands take for devices of this machine.
+_HERE = re.compile(r"cpu|here|this-cpu|(?:cuda|gpu)(?::\d+)?")
 
 
 def unknown_device(catalogue: Catalogue, name: str) -> InputError:
     """Return the error for a name nothing answers to, with the nearest known one as a hint."""
     hint = (
-        _misspelt(catalogue, name) or _of_the_same_words(catalogue, name) or _of_like_letters(catalogue, name)
+        _of_this_machine(name)
+        or _without_its_cloud(catalogue, name)
+        or _misspelt(catalogue, name)
+        or _of_the_same_words(catalogue, name)
+        or _of_like_letters(catalogue, name)
     )
     return InputError(
         f"unknown device {name!r}", hint=hint or "'estimator devices list' shows the known ones"
     )
 
 
+def _of_this_machine(name: str) -> str | None:
+    """``cpu``: this machine's, which is not in the catalogue."""
+    if not _HERE.fullmatch(name.strip().lower()):
+        return None
+    return f"{name.strip()!r} means this machine's to predict and compare; 'estimator detect' shows it"
+
+
+def _without_its_cloud(catalogue: Catalogue, name: str) -> str | None:
+    """``p3.2xlarge``: a cloud instance without the cloud before it."""
+    wanted = re.sub("[ _]+", "-", name.strip().lower()).removeprefix("standard-")
+    full = [key for key in catalogue.records.instances if key.partition(":")[2] == wanted]
+    return f"did you mean {' or '.join(map(repr, sorted(full)))}?" if full else None
+
+
 def _misspelt(catalogue: Catalogue, name: str) -> str | None:
-    """``GTX 1080 Tii``: nearly the words of a device."""
+    """``GTX 1080 Tii``: nearly the words of a device, of its number where there is one."""
+    numbers = _numbers(words(name))
     known = {" ".join(exact): exact for exact in catalogue.exact}
+    known = {text: exact for text, exact in known.items() if numbers <= _numbers(exact)} or known
     near = difflib.get_close_matches(" ".join(words(name)), known, n=1, cutoff=_ALIKE)
     if not near:
         return None
@@ -41,6 +63,10 @@ def _misspelt(catalogue: Catalogue, name: str) -> str | None:
         if words(called) == known[near[0]]
     )
     return f"did you mean {called!r}?"
+
+
+def _numbers(name_words: tuple[str, ...]) -> set[str]:
+    return {word for word in name_words if _NUMBER.search(word)}
 
 
 def _of_the_same_words(catalogue: Catalogue, name: str) -> str | None:

@@ -20,7 +20,10 @@ app = typer.Typer(
 def list_(
     vendor: Annotated[str | None, typer.Option("--vendor", help="nvidia, amd, intel, apple, …")] = None,
     year: Annotated[int | None, typer.Option("--year", help="released in this year")] = None,
-    memory: Annotated[str | None, typer.Option("--memory", help="at least so much, e.g. 24GiB")] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="at least so much, e.g. 24GiB or 24GB; a bare number is GiB"),
+    ] = None,
     sort: Annotated[
         str, typer.Option("--sort", help="name, year, memory, bandwidth, fp32, fp16, power, price")
     ] = "name",
@@ -91,8 +94,11 @@ def add(
     """
     import sys
 
-    from estimator.catalog.browse import add_profile
+    from estimator.catalog.browse import add_profile, built_in_of
     from estimator.cli.output import write
 
     target = add_profile(path, replace=replace)
+    stood_for = built_in_of(target)
+    if stood_for is not None:
+        write(sys.stderr, f"warning: it stands in for the built-in {stood_for} until you remove {target}\n")
     write(sys.stdout, f"added {target}\nnext: estimator devices show {target.stem}\n")

@@ -33,7 +33,11 @@ Deadline = Annotated[
 ]
 MaxMemory = Annotated[
     str | None,
-    typer.Option("--max-memory", envvar="ESTIMATOR_MAX_MEMORY", help="a step may hold a device, e.g. 16GiB"),
+    typer.Option(
+        "--max-memory",
+        envvar="ESTIMATOR_MAX_MEMORY",
+        help="a step may hold a device, e.g. 16GiB; a bare number is GiB",
+    ),
 ]
 PowerCap = Annotated[
     str | None,
@@ -206,7 +210,7 @@ def plan(
         constraints=Constraints(
             budget=amount(budget, "--budget"),
             deadline_s=None if deadline is None else parse_seconds(deadline),
-            max_memory_bytes=None if max_memory is None else parse_bytes(max_memory),
+            max_memory_bytes=None if max_memory is None else parse_bytes(max_memory, bare="gib"),
             power_cap_w=None if power_cap is None else watts(power_cap),
         ),
         currency=currency,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 NOTHING = "—"
 _MARKS = re.compile(r"\((?:R|TM|r|tm)\)|[®™]")
 _VENDOR_WORDS = frozenset({"nvidia", "geforce", "intel", "amd", "tesla"})
+# Their devices run the program of a GPU (kernels on units) and are none.
+_ACCELERATOR_VENDORS = frozenset({"google", "amazon", "huawei", "graphcore"})
 _WHOLE_FROM = 10
 _CENTS_BELOW = 100
 CURRENCY_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
@@ -41,6 +43,13 @@ def named(device: DeviceSummary) -> str:
     name = short_name(device.name)
     name = f"{device.devices}x {name}" if device.devices > 1 else name
     return f"{name} (here)" if device.detected else name
+
+
+def kind_word(vendor: str, id_: str, kind: str) -> str:
+    """Return what a device is called: an accelerator that draws nothing is no GPU."""
+    if kind != "gpu":
+        return kind.upper()
+    return "accelerator" if vendor in _ACCELERATOR_VENDORS or id_.startswith("gaudi") else "GPU"
 
 
 def times(ratio: float) -> str:

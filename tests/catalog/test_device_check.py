@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from estimator.catalog import store
-from estimator.catalog.browse import add_profile, list_devices
+from estimator.catalog.browse import add_profile, built_in_of, list_devices
 from estimator.catalog.check import check_profile
 from estimator.catalog.lookup import load_device
 from estimator.errors import InputError
@@ -157,6 +157,14 @@ def test_add_puts_a_profile_into_the_user_folder(profile: Path) -> None:
     profile.write_text(GOOD.replace("memory_gib: 20", "memory_gib: 24"))
     add_profile(profile, replace=True)
     assert load_device("my card").memory_bytes == 24 * 2**30
+
+
+def test_add_knows_that_it_stands_in_for_a_built_in_one(profile: Path) -> None:
+    profile.write_text(GOOD)
+    assert built_in_of(add_profile(profile)) is None
+    other = GOOD.replace("id: my-card", "id: t4").replace("My Card", "My T4").replace("[the card]", "[T4]")
+    profile.write_text(other)
+    assert built_in_of(add_profile(profile)) == "t4"
 
 
 def test_add_refuses_a_wrong_profile(profile: Path) -> None:

@@ -50,6 +50,8 @@ LABELS = Path(__file__).parents[1] / "golden" / "device_labels.csv"
         ("Tesla M4", "tesla-m4"),
         ("10de:1b06", "gtx-1080-ti"),
         ("10DE:1B06", "gtx-1080-ti"),
+        ("0x10de:0x1b06", "gtx-1080-ti"),
+        ("0x10DE:1B06", "gtx-1080-ti"),
         ("7900XTX", "rx-7900-xtx"),
         ("AMD Instinct MI300X", "mi300x"),
         ("Intel Arc A770 16GB", "arc-a770"),
@@ -72,6 +74,10 @@ def test_one_device_by_any_of_its_names(name: str, id_: str) -> None:
         ("GTX 1080 Tii", "GTX 1080 Ti"),
         ("rtx-3091", "rtx-309"),
         ("aws:p3.3xlarge", "aws:p3."),
+        ("p3.2xlarge", "'aws:p3.2xlarge'"),
+        ("rtx 4090 ti", "'NVIDIA GeForce RTX 4090'"),
+        ("cpu", "this machine's"),
+        ("GPU", "this machine's"),
         ("V100 SXM2 16GP", "V100 SXM2 16GB"),
     ],
 )
@@ -81,6 +87,12 @@ def test_near_misses_are_suggestions_and_never_answers(name: str, hint: str) -> 
     assert "unknown" in caught.value.message
     assert caught.value.hint is not None
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["0x1234:0x5678", "10de:ffff"])
+def test_an_unknown_pci_id_is_said_to_be_one(name: str) -> None:
+    with pytest.raises(InputError, match="PCI id"):
+        resolve_device(name)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "GPU", "nvidia", "x", "2x", "0x RTX 4090", "RTX 4090 48GB"])

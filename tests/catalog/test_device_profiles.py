@@ -21,43 +21,10 @@ from estimator.provenance import Basis
 TFLOP = 1e12
 # High Definition Audio functions of NVIDIA's graphics chips: pci-ids.ucw.cz.
 NVIDIA_AUDIO = frozenset(
-    [
-        "0be2",
-        "0be3",
-        "0be4",
-        "0be5",
-        "0be9",
-        "0bea",
-        "0beb",
-        "0bee",
-        "0d94",
-        "0e08",
-        "0e09",
-        "0e0a",
-        "0e0b",
-        "0e0c",
-        "0e0f",
-        "0e1a",
-        "0e1b",
-        "0fb0",
-        "0fb8",
-        "0fb9",
-        "0fba",
-        "0fbb",
-        "0fbc",
-        "10ef",
-        "10f0",
-        "10f1",
-        "10f7",
-        "10f8",
-        "10f9",
-        "1aeb",
-        "1aef",
-        "228b",
-        "228e",
-        "22ba",
-    ]
-)
+    {"0be2", "0be3", "0be4", "0be5", "0be9", "0bea", "0beb", "0bee", "0d94", "0e08", "0e09", "0e0a", "0e0b",
+     "0e0c", "0e0f", "0e1a", "0e1b", "0fb0", "0fb8", "0fb9", "0fba", "0fbb", "0fbc", "10ef", "10f0", "10f1",
+     "10f7", "10f8", "10f9", "1aeb", "1aef", "228b", "228e", "22ba"}
+)  # fmt: skip
 
 
 def test_snapshot_is_what_the_yaml_says_byte_for_byte() -> None:

@@ -93,3 +93,14 @@ def test_flags_have_environment_twins(estimator: Run) -> None:
     by_flag = estimator("predict", "lenet5", "-d", "t4", "--batch", "17", "-f", "json")
     by_variable = estimator("predict", "lenet5", "-d", "t4", "-f", "json", ESTIMATOR_BATCH="17")
     assert by_flag.out == by_variable.out
+
+
+def test_adding_a_profile_in_place_of_a_built_in_one_is_said(estimator: Run, tmp_path: Path) -> None:
+    (tmp_path / "t4.yaml").write_text(
+        "format: 1\nid: t4\nname: My T4\nvendor: nvidia\nkind: gpu\narchitecture: turing-pro\nunits: 40\n"
+        "boost_clock_mhz: 1590\nsources:\n  default: {source: measured by me, basis: measured elsewhere}\n"
+    )
+    ran = estimator("devices", "add", "t4.yaml")
+    assert ran.code == 0, ran.err
+    assert "stands in for the built-in t4" in ran.err
+    assert "added" in ran.out

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from estimator.app.detection import detection_result
-from estimator.app.devices import show_device
+from estimator.app.devices import list_devices, show_device
 from estimator.app.request import Request, training_of
 from estimator.app.source import open_network
 from estimator.app.work import layers_result
@@ -26,7 +26,7 @@ from estimator.provenance import Assumption
 from estimator.report.formats.terminal import render_table
 from estimator.report.screens.comparison import comparison_screen
 from estimator.report.screens.detection import detection_screen
-from estimator.report.screens.devices import show_screen
+from estimator.report.screens.devices import list_screen, show_screen
 from estimator.report.screens.prediction import prediction_screen
 from estimator.report.screens.work import layers_screen
 from estimator.results.prediction import (
@@ -146,6 +146,35 @@ def test_devices_show(snapshot: SnapshotAssertion, width: int | None) -> None:
     text = drawn(show_screen(show_device("gtx-1080-ti")), width, masked=True)
     calibration = re.sub(r"calibration: [^\n]*", "calibration: (masked)", text)
     assert calibration == snapshot
+
+
+def test_devices_that_draw_nothing_are_not_called_gpus() -> None:
+    said = {
+        name: drawn(show_screen(show_device(name)), None, masked=False) for name in ("tpu-v4", "gaudi2", "t4")
+    }
+    assert "google, accelerator" in said["tpu-v4"]
+    assert "intel, accelerator" in said["gaudi2"]
+    assert "nvidia, GPU" in said["t4"]
+
+
+def test_small_memories_are_listed_with_decimals() -> None:
+    listed = drawn(
+        list_screen(list_devices(vendor="graphcore", year=2018, memory=None, sort="name")), None, masked=False
+    )
+    assert re.search(r"Graphcore IPU GC2 .* 0\.3 ", listed)
+
+
+def test_a_bare_number_of_memory_is_in_gib() -> None:
+    found = list_devices(vendor=None, year=None, memory="24", sort="name").devices
+    assert found
+    assert all((device.memory_bytes or 0) >= 24 * 2**30 for device in found)
+
+
+def test_a_cpus_vendor_and_kind_are_of_its_own_source() -> None:
+    provenance = show_device("i7-5960x").provenance
+    assert "ARK" in provenance["vendor"]["source"]
+    assert "ARK" in provenance["kind"]["source"]
+    assert "year" not in provenance
 
 
 @WIDTHS

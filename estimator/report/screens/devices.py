@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
-from estimator.report.phrases import NOTHING
+from estimator.report.phrases import NOTHING, kind_word
 from estimator.units import format_bytes, format_si
 
 if TYPE_CHECKING:
     from estimator.report.blocks import Screen
     from estimator.results.devices import DeviceListResult, DeviceResult, DeviceRow
+
+_WHOLE_GIB_FROM = 10
 
 
 def list_screen(result: DeviceListResult) -> Screen:
@@ -43,12 +45,18 @@ def _row(d: DeviceRow) -> tuple[str, ...]:
         d.name,
         d.released or NOTHING,
         f"{d.lanes:,.0f}",
-        f"{d.memory_bytes / 2**30:,.0f}" if d.memory_bytes else NOTHING,
+        _gib(d.memory_bytes) if d.memory_bytes else NOTHING,
         f"{d.bandwidth_bytes_per_s / 1e9:,.0f}" if d.bandwidth_bytes_per_s else NOTHING,
         format_si(d.fp32_flop_per_s) if d.fp32_flop_per_s else NOTHING,
         format_si(d.fp16_flop_per_s) if d.fp16_flop_per_s else NOTHING,
         f"{d.power_limit_w:,.0f}" if d.power_limit_w else NOTHING,
     )
+
+
+def _gib(memory_bytes: int) -> str:
+    """Return GiB, with decimals below 10 only: ``80``, ``1.5``, ``0.3``."""
+    gib = memory_bytes / 2**30
+    return f"{gib:,.0f}" if gib >= _WHOLE_GIB_FROM else f"{gib:.2g}"
 
 
 def show_screen(result: DeviceResult) -> Screen:
@@ -99,7 +107,7 @@ def show_screen(result: DeviceResult) -> Screen:
 def _facts(d: DeviceResult) -> tuple[tuple[str, str], ...]:
     pairs = (
         ("id", d.id),
-        ("vendor, kind", f"{d.vendor}, {d.kind}"),
+        ("vendor, kind", f"{d.vendor}, {kind_word(d.vendor, d.id, d.kind)}"),
         ("architecture", d.architecture),
         ("clock", f"{d.clock_hz / 1e6:,.0f} MHz"),
         ("base clock", f"{d.base_clock_hz / 1e6:,.0f} MHz" if d.base_clock_hz else NOTHING),
