@@ -140,7 +140,8 @@ class GpuFacts:
     """One accelerator as its driver describes it; a board with two chips is two of these.
 
     ``index`` is the driver's order (PCI order), ``framework_index`` the number CUDA or HIP gives it under
-    the environment's mask. ``cores`` are fp32 lanes (CUDA cores), ``units`` SMs, CUs or Xe-cores.
+    the environment's mask. ``cores`` are fp32 lanes (CUDA cores), ``units`` SMs, CUs or Xe-cores,
+    ``tensor_cores`` NVIDIA's matrix units: 0 where a chip has none.
     ``target`` is the compiler's name of the architecture (``sm_86``, ``gfx942``). ``pci_id`` is
     ``vendor:device`` in hex, ``pci_address`` the slot. ``parent_index`` is set on a MIG slice.
     """
@@ -157,6 +158,7 @@ class GpuFacts:
     target: str | None = None
     cores: int | None = None
     units: int | None = None
+    tensor_cores: int | None = None
     max_clock_hz: float | None = None
     current_clock_hz: float | None = None
     memory_bytes: int | None = None

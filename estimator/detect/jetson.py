@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from estimator.detect.facts import GpuFacts
 from estimator.detect.ledger import Ledger
-from estimator.detect.nvidia_facts import CORES_PER_SM
+from estimator.detect.nvidia_facts import CORES_PER_SM, tensor_cores
 
 if TYPE_CHECKING:
     from estimator.detect.facts import MemoryFacts
@@ -78,6 +78,7 @@ def read_jetson(tree: Tree, memory: MemoryFacts) -> tuple[GpuFacts, ...]:
             target=f"sm_{major}{minor}",
             cores=units * CORES_PER_SM[chip.capability] if units else None,
             units=units,
+            tensor_cores=tensor_cores(None, chip.capability, units),
             max_clock_hz=clock,
             memory_bytes=memory.usable_bytes,
             memory_free_bytes=memory.available_bytes,

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from estimator.detect.nvml import Answer, NvmlLike
 
 _MOST_GPUS, _MOST_CUDA_VERSION = 1024, 1_000_000
+# What helps against an error, whichever call it comes from.
+_REMEDIES = {
+    api.DRIVER_NOT_LOADED: "load the kernel module: `modprobe nvidia`, or reinstall the driver",
+    api.NO_PERMISSION: "give this user access to /dev/nvidia* (a group, or the container's --gpus)",
+    api.FUNCTION_NOT_FOUND: "update NVIDIA's driver, or install an older nvidia-ml-py",
+    api.VERSION_MISMATCH: "reboot: the driver was updated under a running kernel module",
+}
 
 
 def read_nvidia(nvml: NvmlLike, memory: MemoryFacts, ledger: Ledger) -> tuple[GpuFacts, ...]:
@@ -25,21 +32,15 @@ def read_nvidia(nvml: NvmlLike, memory: MemoryFacts, ledger: Ledger) -> tuple[Gp
         return ()
     driver = text_of(ask(nvml, "nvmlSystemGetDriverVersion"))
     runtime = _cuda_version(nvml)
-    count = number_of(ask(nvml, "nvmlDeviceGetCount"), most=_MOST_GPUS)
-    if count is None:
-        ledger.finding(
-            "no NVIDIA GPU found",
-            "the driver is there and lists none",
-            "check `nvidia-smi -L` and the container's --gpus",
-        )
+    count = _count(nvml, ledger)
     gpus: list[GpuFacts] = []
-    for index in range(count or 0):
+    for index in range(count):
         handle = ask(nvml, "nvmlDeviceGetHandleByIndex", index)
         if not handle.ok:
             ledger.finding(
                 f"NVIDIA GPU {index} cannot be read",
                 handle.reason or "",
-                "check `nvidia-smi` and the kernel log (Xid)",
+                _REMEDIES.get(handle.code or 0, "check `nvidia-smi` and the kernel log (Xid)"),
             )
             continue
         gpu = read_gpu(nvml, handle.value, index, memory=memory, driver=driver, runtime=runtime)
@@ -50,12 +51,29 @@ def read_nvidia(nvml: NvmlLike, memory: MemoryFacts, ledger: Ledger) -> tuple[Gp
     return tuple(gpus)
 
 
+def _count(nvml: NvmlLike, ledger: Ledger) -> int:
+    """Return how many GPUs the driver lists; none, and why it does not say, are findings."""
+    answer = ask(nvml, "nvmlDeviceGetCount")
+    count = number_of(answer, most=_MOST_GPUS)
+    if not answer.ok:
+        ledger.finding(
+            "no NVIDIA GPU could be read",
+            f"the driver does not say how many there are: {answer.reason}",
+            _REMEDIES.get(answer.code or 0, "check `nvidia-smi` and the kernel log (Xid)"),
+        )
+    elif count is None:
+        ledger.finding(
+            "no NVIDIA GPU found",
+            "the driver is there and lists none",
+            "check `nvidia-smi -L` and the container's --gpus",
+        )
+    return count or 0
+
+
 def _no_nvml(started: Answer, ledger: Ledger) -> None:
     remedies = {
         api.LIBRARY_NOT_FOUND: "nothing to do where there is no NVIDIA GPU; else install the driver",
-        api.DRIVER_NOT_LOADED: "load the kernel module: `modprobe nvidia`, or reinstall the driver",
-        api.NO_PERMISSION: "give this user access to /dev/nvidia*",
-        api.VERSION_MISMATCH: "reboot: the driver was updated under a running kernel module",
+        **_REMEDIES,
     }
     ledger.finding(
         "no NVIDIA GPU could be read",

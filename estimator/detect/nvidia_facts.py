@@ -12,6 +12,16 @@ CORES_PER_SM = {
     (11, 0): 128, (12, 0): 128, (12, 1): 128,
 }  # fmt: skip
 
+# Tensor cores of one SM by compute capability: whitepapers (V100 640 on 80, A100 432 on 108,
+# GA102 336 on 84, AD102 576 on 144, H100 528 on 132) and data sheets (Xavier, Orin, GB10).
+_TENSOR_CORES_PER_SM = {
+    (7, 0): 8, (7, 2): 8, (7, 5): 8, (8, 0): 4, (8, 6): 4, (8, 7): 4, (8, 9): 4, (9, 0): 4, (10, 0): 4,
+    (12, 0): 4, (12, 1): 4,
+}  # fmt: skip
+_FIRST_WITH_TENSOR_CORES, _TURING = (7, 0), (7, 5)
+# Turing chips are sold with and without them: TU10x and TU11x.
+_TURING_WITH, _TURING_WITHOUT = re.compile(r"RTX|\bT4\b"), re.compile(r"GTX 16|\bMX\d|\bT\d{3,4}\b")
+
 # Bytes a second of one NVLink in one direction, by compute capability of the GPU (generation whitepapers).
 NVLINK_BYTES_PER_S = {
     (6, 0): 20e9, (7, 0): 25e9, (7, 5): 25e9, (8, 0): 25e9, (8, 6): 14.0625e9, (9, 0): 25e9, (10, 0): 50e9,
@@ -43,6 +53,23 @@ def is_laptop_name(name: str | None) -> bool:
 def names_its_variant(name: str | None) -> bool:
     """Say whether a name without "Laptop" is surely a desktop's: so from the RTX 30 series on."""
     return bool(re.search(r"RTX (?:[3-9]0|A|PRO)|[ABHLVTP]\d{2,3}\b|Tesla|Titan", name or "", re.IGNORECASE))
+
+
+def tensor_cores_per_sm(name: str | None, capability: tuple[int, int] | None) -> int | None:
+    """Return the tensor cores of one SM: 0 for a chip without, None where it is not known."""
+    if capability is None:
+        return None
+    if capability < _FIRST_WITH_TENSOR_CORES:
+        return 0
+    if capability == _TURING and not _TURING_WITH.search(name or ""):
+        return 0 if _TURING_WITHOUT.search(name or "") else None
+    return _TENSOR_CORES_PER_SM.get(capability)
+
+
+def tensor_cores(name: str | None, capability: tuple[int, int] | None, units: int | None) -> int | None:
+    """Return all tensor cores of a GPU of ``units`` SMs, None where one of the two is not known."""
+    per_sm = tensor_cores_per_sm(name, capability)
+    return None if per_sm is None or units is None else per_sm * units
 
 
 def pcie_bytes_per_s(generation: int | None, width: int | None) -> float | None:

@@ -13,6 +13,7 @@ from estimator.detect.nvidia_facts import (
     is_laptop_name,
     is_unified,
     pcie_bytes_per_s,
+    tensor_cores,
 )
 from estimator.detect.nvidia_links import nvlink_peers
 from estimator.detect.nvidia_mig import mig_enabled
@@ -78,6 +79,7 @@ def read_gpu(
         target=f"sm_{capability[0]}{capability[1]}" if capability else None,
         cores=cores,
         units=units,
+        tensor_cores=tensor_cores(name, capability, units),
         max_clock_hz=max_clock,
         current_clock_hz=_clock(nvml, handle, "nvmlDeviceGetClockInfo", _CLOCK_SM),
         memory_bytes=total,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.detect.facts import GpuFacts
 from estimator.detect.ledger import Ledger
-from estimator.detect.nvidia_facts import CORES_PER_SM
+from estimator.detect.nvidia_facts import CORES_PER_SM, tensor_cores
 from estimator.detect.nvml import Answer, ask, field_of, number_of, text_of
 from estimator.provenance import Basis
 
@@ -70,6 +70,7 @@ def _slice(nvml: NvmlLike, handle: object, parent: GpuFacts) -> GpuFacts:
         target=parent.target,
         cores=units * per_sm if units is not None and per_sm is not None else None,
         units=units,
+        tensor_cores=tensor_cores(parent.name, parent.compute_capability, units),
         max_clock_hz=parent.max_clock_hz,
         current_clock_hz=parent.current_clock_hz,
         memory_bytes=memory,

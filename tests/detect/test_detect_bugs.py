@@ -266,6 +266,57 @@ def test_vgpu_is_said_to_be_a_share(detect_machine: Callable[[Mapping[str, Any]]
     assert any("share of a card" in found.what for found in host.gpus[0].findings)
 
 
+@pytest.mark.parametrize(
+    ("nvml", "what", "why", "remedy"),
+    [
+        ({"system": {"nvmlDeviceGetCount": {"error": 999}}}, "could be read", "NVML error 999", "Xid"),
+        ({"system": {"nvmlDeviceGetCount": 0}}, "found", "lists none", "--gpus"),
+        ({"system": {"nvmlInit": {"error": 13}}}, "could be read", "too old", "update NVIDIA's driver"),
+        ({"devices": [{"error": 4}]}, "GPU 0 cannot be read", "permission denied", "/dev/nvidia"),
+        ({"devices": [{"error": 15}]}, "GPU 0 cannot be read", "fallen off the bus", "Xid"),
+    ],
+)
+def test_each_error_of_nvml_keeps_its_reason_and_remedy(
+    nvml: dict[str, Any],
+    what: str,
+    why: str,
+    remedy: str,
+    detect_machine: Callable[[Mapping[str, Any]], HostFacts],
+) -> None:
+    host = detect_machine({"cpus": intel(), "nvml": nvml})
+    (found,) = [finding for finding in host.findings if "NVIDIA" in finding.what]
+    assert what in found.what
+    assert why in found.why
+    assert remedy in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "cores", "tensor_cores"),
+    [
+        ("NVIDIA A100-SXM4-40GB", [8, 0], 6912, 432),
+        ("Tesla T4", [7, 5], 2560, 320),
+        ("NVIDIA GeForce GTX 1660 Ti", [7, 5], 1536, 0),
+        ("Graphics Device", [7, 5], 1536, None),
+        ("NVIDIA GeForce GTX 1080 Ti", [6, 1], 3584, 0),
+        ("NVIDIA Thor", [11, 0], 2560, None),
+    ],
+)
+def test_tensor_cores_follow_from_the_multiprocessors(
+    name: str,
+    capability: list[int],
+    cores: int,
+    tensor_cores: int | None,
+    detect_machine: Callable[[Mapping[str, Any]], HostFacts],
+) -> None:
+    gpu = {
+        "nvmlDeviceGetName": name,
+        "nvmlDeviceGetCudaComputeCapability": capability,
+        "nvmlDeviceGetNumGpuCores": cores,
+    }
+    host = detect_machine({"cpus": intel(), "nvml": {"devices": [gpu]}})
+    assert host.gpus[0].tensor_cores == tensor_cores
+
+
 def test_hidden_fma_halves_the_lanes(detect_machine: Callable[[Mapping[str, Any]], HostFacts]) -> None:
     """A hypervisor that hides FMA leaves adds and multiplies: half the FLOPs of the same pipes."""
     cpus = intel()

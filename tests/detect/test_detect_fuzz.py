@@ -37,6 +37,7 @@ MACHINES: dict[str, Recording] = {
 MAY_BE_ZERO = {
     "index", "framework_index", "parent_index", "stepping", "model", "part", "family", "implementer",
     "online_cpus", "allowed_cpus", "compute_capability", "memory_free_bytes", "available_bytes",
+    "tensor_cores",
 }  # fmt: skip
 
 NONSENSE = st.one_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from estimator.report.blocks import Screen
+    from estimator.results.detection import DetectionResult
 
 MACHINES = Path(__file__).parent.parent / "machines"
 WIDTHS = pytest.mark.parametrize("width", [80, None], ids=["80-columns", "pipe"])
@@ -146,6 +148,46 @@ def test_devices_show(snapshot: SnapshotAssertion, width: int | None) -> None:
     text = drawn(show_screen(show_device("gtx-1080-ti")), width, masked=True)
     calibration = re.sub(r"calibration: [^\n]*", "calibration: (masked)", text)
     assert calibration == snapshot
+
+
+def detected(machine: str) -> DetectionResult:
+    """Return what detection says of a recorded machine."""
+    described = yaml.safe_load((MACHINES / f"{machine}.yaml").read_text(encoding="utf-8"))
+    return detection_result(detect_with(expand(described).seams()))
+
+
+def test_a_gpus_tensor_cores_link_and_the_clock_of_its_peaks_are_shown() -> None:
+    text = drawn(detection_screen(detected("desktop-rtx-3090")), None, masked=False)
+    assert re.search(r"tensor cores +328\n", text)
+    assert re.search(r"link +PCIe 4\.0 x16, 31\.5 GB/s\n", text)
+    assert re.search(r"clock +2100 MHz at most\n", text)
+    assert re.search(r"peaks are at these clocks: .*RTX 3090 1,695 MHz", text)
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        ("radeon-7900xtx-beside-apu", "stream processors / CUs"),
+        ("desktop-rtx-3090", "CUDA cores / SMs"),
+        ("mac-m1-pro", "lanes / GPU cores"),
+    ],
+)
+def test_units_have_their_vendors_words(machine: str, words: str) -> None:
+    text = drawn(detection_screen(detected(machine)), None, masked=False)
+    assert words in text
+    assert words == "CUDA cores / SMs" or "CUDA" not in text
+
+
+def test_a_probe_of_one_thread_is_not_called_threads() -> None:
+    rate = {"value": 1e9, "low": 1e9, "high": 1e9, "noisy": False}
+    names = ("read_bytes_per_s_1_threads", "float32_flop_per_s_12_threads", "clock_hz_1_thread")
+    probe = {"threads": 12, "took_s": 1.0, "rates": dict.fromkeys(names, rate)}
+    result = detected("desktop-rtx-3090")
+    shown = replace(result, host=replace(result.host, probe=probe))
+    text = drawn(detection_screen(shown), None, masked=False)
+    assert "read 1 thread " in text
+    assert "float32 products 12 threads " in text
+    assert "clock, 1 thread " in text
 
 
 def test_devices_that_draw_nothing_are_not_called_gpus() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
     from estimator.report.blocks import Screen
     from estimator.results.detection import DetectedDevice, DetectionResult
 
+# What each vendor calls its fp32 lanes and the units that hold them.
+_UNITS = {
+    "nvidia": "CUDA cores / SMs",
+    "amd": "stream processors / CUs",
+    "intel": "Xe vector engines / Xe-cores",
+    "apple": "lanes / GPU cores",
+}
+
 
 def detection_screen(result: DetectionResult) -> Screen:
     """Return what is here in a line, the CPU's facts, the devices with their peaks, and findings."""
@@ -23,6 +32,7 @@ def detection_screen(result: DetectionResult) -> Screen:
         Facts(title="CPU", pairs=_cpu(host.cpu, host.memory)),
         *(Facts(title=f"GPU {gpu.get('index')}", pairs=_gpu(gpu)) for gpu in host.gpus),
         *((devices_table(host.devices, title="dense peaks and bandwidth"),) if host.devices else ()),
+        *_clocks(host.devices),
         *((_probe_table(host.probe),) if host.probe else ()),
         *_findings(result),
         Paragraph("next: estimator compare resnet50 cpu gtx-1080-ti rtx-4090", "next"),
@@ -86,17 +96,54 @@ def _cpu(cpu: Mapping[str, Any], memory: Mapping[str, Any]) -> tuple[tuple[str, 
 def _gpu(gpu: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     clock, memory = gpu.get("max_clock_hz"), gpu.get("memory_bytes")
     bandwidth, power = gpu.get("bandwidth_bytes_per_s"), gpu.get("power_limit_w")
+    cores, units, tensor = gpu.get("cores"), gpu.get("units"), gpu.get("tensor_cores")
     pairs = (
         ("name", gpu.get("name")),
-        ("CUDA cores / SMs", f"{_or(gpu.get('cores'))} / {_or(gpu.get('units'))}"),
+        (
+            _UNITS.get(str(gpu.get("vendor")).lower(), "lanes / units"),
+            f"{_or(cores)} / {_or(units)}" if cores or units else None,
+        ),
+        ("tensor cores", "none" if tensor == 0 else tensor),
         ("architecture", gpu.get("target")),
-        ("clock", f"{clock / 1e6:.0f} MHz" if clock else None),
-        ("memory", format_bytes(memory) if memory else None),
+        ("clock", f"{clock / 1e6:.0f} MHz at most" if clock else None),
+        ("memory", f"{format_bytes(memory)}{_shared(gpu)}" if memory else None),
         ("bandwidth", f"{bandwidth / 1e9:.0f} GB/s" if bandwidth else None),
+        ("link", _link(gpu)),
+        ("links to other GPUs", _peers(gpu)),
         ("power limit", f"{power:.0f} W" if power else None),
         ("driver", gpu.get("driver_version")),
     )
     return tuple((label, str(value)) for label, value in pairs if value is not None)
+
+
+def _shared(gpu: Mapping[str, Any]) -> str:
+    return " (main memory)" if gpu.get("unified_memory") else ""
+
+
+def _link(gpu: Mapping[str, Any]) -> str | None:
+    """Return ``PCIe 4.0 x16``, and how many lanes are used where that is fewer."""
+    generation, width, rate = (gpu.get(f"pcie_{name}") for name in ("generation", "width", "bytes_per_s"))
+    if not generation or not width:
+        return None
+    used = gpu.get("pcie_current_width")
+    fewer = f"; only x{used} in use" if used and used < width else ""
+    return f"PCIe {generation}.0 x{width}{f', {rate / 1e9:.1f} GB/s' if rate else ''}{fewer}"
+
+
+def _peers(gpu: Mapping[str, Any]) -> str | None:
+    """Return how many direct links there are to other GPUs, and the bytes a second of all of them."""
+    peers = gpu.get("peers") or ()
+    if not peers:
+        return None
+    rates = [peer.get("bytes_per_s") for peer in peers]
+    rate = f", {sum(rates) / 1e9:.0f} GB/s in one direction" if all(rates) else ""
+    return f"{sum(peer['links'] for peer in peers)}{rate}"
+
+
+def _clocks(devices: Sequence[DetectedDevice]) -> tuple[Paragraph, ...]:
+    """Say at which clock each device's peaks are: often not the highest one that the driver names."""
+    clocks = [f"{d.name} {d.clock_hz / 1e6:,.0f} MHz" for d in devices if d.clock_hz]
+    return (Paragraph(f"peaks are at these clocks: {', '.join(clocks)}", "dim"),) if clocks else ()
 
 
 def devices_table(devices: Sequence[DetectedDevice], *, title: str) -> Table:
@@ -144,7 +191,8 @@ def _probe_row(name: str, rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
     disturbed = "disturbed" if rate["noisy"] else ""
     if name == "launch_s":  # a time: the least is the best
         return "kernel launch", format_seconds(rate["low"]), format_seconds(rate["high"]), disturbed
-    what = name.replace("_bytes_per_s", "").replace("_flop_per_s", " products").replace("_", " ")
+    what = name.replace("_bytes_per_s", "").replace("_flop_per_s", " products").replace("clock_hz", "clock,")
+    what = re.sub(r"\b1 threads\b", "1 thread", what.replace("_", " "))
     return what, _rate(name, rate["high"]), _rate(name, rate["low"]), disturbed
 
 
