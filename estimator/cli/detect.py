@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from estimator.cli.guard import guarded
+from estimator.cli.host import Nvml, host_facts
 from estimator.cli.options import FormatName, Output, Root
 
 Probe = Annotated[
@@ -19,9 +19,6 @@ Probe = Annotated[
             "on a GPU also a kernel launch, through PyTorch"
         ),
     ),
-]
-Nvml = Annotated[
-    Path | None, typer.Option("--nvml", help="recorded answers of an NVIDIA driver, as doctor writes them")
 ]
 
 
@@ -39,7 +36,6 @@ def detect(
     """
     from estimator.app.detection import detection_result
     from estimator.app.probing import probe_machine
-    from estimator.cli.host import host_facts
     from estimator.cli.output import emit, note
     from estimator.errors import InputError
     from estimator.report.screens.detection import detection_screen

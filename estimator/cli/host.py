@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from estimator.detect.facts import HostFacts
 
 _LIVE = Path("/")
+Nvml = Annotated[
+    Path | None, typer.Option("--nvml", help="recorded answers of an NVIDIA driver, as doctor writes them")
+]
 
 
 def host_facts(root: Path | None, nvml: Path | None = None) -> HostFacts:

@@ -18,6 +18,7 @@ from estimator.detect.nvml_recorder import NvmlRecorder
 from estimator.detect.recording import SCHEMA
 from estimator.detect.redact import Redactor
 from estimator.detect.tree import RecordingTree, parse_integer
+from estimator.detect.virtual import VIRTUAL_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,10 @@ _CPUINFO_KEYS = _ONCE | {
     "Processor", "Hardware", "Model", "cpu", "cpu model", "isa", "uarch", "mvendorid", "marchid", "mimpid",
 }  # fmt: skip
 _S390_RECORD = re.compile(r"processor [0-9]+")
+# Everywhere but here the names of directories are those of control groups.
+_GIVEN = re.compile(r"/(?:proc|usr|etc)/|/sys/(?!fs/cgroup)")
+_GROUP_LISTS = frozenset({"/proc/self/cgroup", "/proc/self/mountinfo"})
+_PRODUCT = "/sys/class/dmi/id/product_name"
 _PCI = "/sys/bus/pci/devices/"
 _DISPLAY_CLASSES = frozenset({0x03, 0x12})
 _PROCESSOR_VALUES = ("ProcessorNameString", "Identifier", "VendorIdentifier", "~MHz")
@@ -148,15 +153,36 @@ def _files(tree: RecordingTree, redactor: Redactor) -> dict[str, Any]:
     ids = {
         match for text in files.values() for match in re.findall(r"^device_id ([0-9]+)$", text, re.MULTILINE)
     }
-    kept = {redactor.path(path): redactor.path(_cut(path, text, ids)) for path, text in files.items()}
+    kept = {
+        _path(path, redactor): _text(path, _cut(path, text, ids), redactor) for path, text in files.items()
+    }
     listings = {}
     for path, names in tree.listings.items():
-        named = {redactor.path(name) for name in names if not _is_other_pci(f"{path}/{name}/class", tree)}
-        where = redactor.path(path)
+        named = {
+            _path(f"{path}/{name}", redactor).rpartition("/")[2]
+            for name in names
+            if not _is_other_pci(f"{path}/{name}/class", tree)
+        }
+        where = _path(path, redactor)
         implied = {p[len(where) + 1 :].partition("/")[0] for p in kept if p.startswith(where + "/")}
         if named - implied:
             listings[where] = sorted(named - implied)
     return {"files": kept, "listings": listings}
+
+
+def _path(path: str, redactor: Redactor) -> str:
+    """Return a file's name without people's words: below the control groups they give the names."""
+    return redactor.path(path) if _GIVEN.match(path) else redactor.group(path)
+
+
+def _text(path: str, text: str, redactor: Redactor) -> str:
+    """Return a file's text without people's words."""
+    if path in _GROUP_LISTS:
+        return re.sub(r"/[^\s:]*", lambda match: redactor.group(match[0]), text)
+    if path == _PRODUCT:
+        # Of the name only what tells a virtual machine: people write their own into the firmware's.
+        return next((name for name in VIRTUAL_PRODUCTS if name in text.lower()), "")
+    return redactor.path(text)
 
 
 def _is_other_pci(path: str, tree: RecordingTree) -> bool:

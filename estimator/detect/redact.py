@@ -15,6 +15,19 @@ _HEX_ID = re.compile(r"(?<![0-9a-zA-Z])(?=[0-9]*[a-f])[0-9a-f]{12,64}(?![0-9a-zA
 _SERIAL_LINE = re.compile(r"^\s*[^:\n]*serial[^:\n]*:.*$", re.IGNORECASE | re.MULTILINE)
 _UNIQUE_ID = re.compile(r"^unique_id [0-9]+$", re.MULTILINE)
 _SHORTEST_NAME = 3
+_CONTROLLERS = (
+    "cpu|cpuacct|cpuset|memory|blkio|io|devices|freezer|hugetlb|net_cls|net_prio|perf_event|pids|rdma|misc"
+)
+# Parts of control-group paths that systems give, after ids in them have been replaced.
+_GROUP_PART = re.compile(
+    rf"(?:{_CONTROLLERS})(?:,(?:{_CONTROLLERS}))*|sys|fs|run|dev|mnt|cgroup2?|unified|systemd|\.\.?|[0-9]+|id[0-9]+|"
+    r"(?:-|system|user|machine|app|session|background|init|docker|podman|kubepods)(?:\.slice|\.scope|\.service)?|"
+    r"user-[0-9]+\.slice|user@[0-9]+\.service|session-c?[0-9]+\.scope|besteffort|burstable|guaranteed|"
+    r"kubepods(?:-besteffort|-burstable|-guaranteed)?(?:-pod[0-9_-]+)?\.slice|pod[0-9_-]+|lxc(?:\.payload)?|"
+    r"(?:docker|libpod|libpod-conmon|crio|crio-conmon|cri-containerd|containerd)-id[0-9]+(?:\.scope)?"
+)
+_GROUP_FILE = re.compile(rf"(?:{_CONTROLLERS}|cgroup)\.[a-z_.]+")
+_GROUP_KIND = re.compile(r"\.(?:slice|scope|service)$")
 # Words that are both a user's or host's name and part of a system's own paths.
 _COMMON = frozenset(
     {"root", "user", "system", "localhost", "docker", "cpu", "memory", "nvidia", "linux", "sys", "proc"}
@@ -42,6 +55,16 @@ class Redactor:
     def path(self, text: str) -> str:
         """Return a control-group path or a text of such, without container ids either."""
         return _HEX_ID.sub(lambda match: f"id{self._number(match[0])}", self.text(text))
+
+    def group(self, text: str) -> str:
+        """Return a control-group path, its parts that no system gives replaced: they are people's words."""
+        return "/".join(map(self._group_part, self.path(text).split("/")))
+
+    def _group_part(self, part: str) -> str:
+        if not part or _GROUP_PART.fullmatch(part) or _GROUP_FILE.fullmatch(part):
+            return part
+        kind = _GROUP_KIND.search(part)
+        return f"name{self._number(part)}{kind[0] if kind else ''}"
 
     def gpu(self, text: str) -> str:
         """Return a device's UUID with its kind kept: ``GPU-00000000-...-000000000001``."""

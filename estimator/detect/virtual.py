@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 # /sys/class/dmi/id/sys_vendor and product_name of hypervisors; clouds' bare metal says only the vendor.
 _VENDORS = ("qemu", "xen", "vmware", "innotek", "parallels", "bochs", "bhyve", "firecracker", "red hat")
-_PRODUCTS = ("virtual machine", "kvm", "virtualbox", "vmware", "hvm domu", "google compute engine", "droplet")
+VIRTUAL_PRODUCTS = (
+    "virtual machine", "kvm", "virtualbox", "vmware", "hvm domu", "google compute engine", "droplet",
+)  # fmt: skip
 
 
 def is_virtual(tree: Tree, info: CpuInfo) -> bool | None:
@@ -22,7 +24,7 @@ def is_virtual(tree: Tree, info: CpuInfo) -> bool | None:
     vendor = (tree.line("/sys/class/dmi/id/sys_vendor") or "").lower()
     product = (tree.line("/sys/class/dmi/id/product_name") or "").lower()
     compatible = (tree.line("/proc/device-tree/compatible") or "").lower()
-    if any(name in vendor for name in _VENDORS) or any(name in product for name in _PRODUCTS):
+    if any(name in vendor for name in _VENDORS) or any(name in product for name in VIRTUAL_PRODUCTS):
         return True
     if "dummy-virt" in compatible or tree.exists("/proc/device-tree/hypervisor"):
         return True

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     WorkerRunner = Callable[[Mapping[str, Any], Mapping[str, str]], Mapping[str, Any] | str]
 
 _WORKER = Path(__file__).with_name("probe_worker.py")
-_CLOCK_BUDGET_S, _RATE_BUDGET_S = 0.1, 0.5
+_CLOCK_BUDGET_S, _RATE_BUDGET_S, _LEAST_BUDGET_S = 0.1, 0.5, 0.1
+# All workers together stay below two seconds; one takes about so long to start and to touch its arrays.
+_ALL_S, _START_S = 1.9, 0.4
 _DEADLINE_S = 20.0
 _MIB = 1 << 20
 # Each thread count a library may read; a worker gets all of them alike.
@@ -97,10 +99,14 @@ def probe_cpu(
     findings: list[Finding] = []
     clock = _ask(run, {"task": "clock", "threads": count, "budget_s": _CLOCK_BUDGET_S}, environ, findings)
     rates: dict[int, Mapping[str, Any]] = {}
-    for number in sorted({1, count}):
-        order = {"task": "rates", "threads": number, "budget_s": _RATE_BUDGET_S,
+    to_do, start_s = sorted({1, count}), _START_S
+    for place, number in enumerate(to_do):
+        asked = time.perf_counter()
+        budget = _budget(asked - start, len(to_do) - place, start_s)
+        order = {"task": "rates", "threads": number, "budget_s": budget,
                  "array_bytes": array_bytes(last_cache_bytes, memory_bytes)}  # fmt: skip
         rates[number] = _ask(run, order, _with_threads(environ, number), findings)
+        start_s = max(time.perf_counter() - asked - budget, 0.0)
     probe = CpuProbe(
         threads=count,
         clock_hz=_measured(clock.get("one")),
@@ -110,6 +116,12 @@ def probe_cpu(
         took_s=time.perf_counter() - start,
     )
     return _with_findings(probe, findings, environ)
+
+
+def _budget(spent_s: float, workers: int, start_s: float) -> float:
+    """Return what the next of some workers may measure for, each of which takes a while to start."""
+    left = (_ALL_S - spent_s) / workers - start_s
+    return min(max(left, _LEAST_BUDGET_S), _RATE_BUDGET_S)
 
 
 def array_bytes(last_cache_bytes: int | None, memory_bytes: int | None) -> int:
@@ -200,6 +212,15 @@ def _with_findings(probe: CpuProbe, findings: list[Finding], environ: Mapping[st
                 remedy="probe again on a quiet machine; ranges are given until then",
             )
         )
+    slower = _slower_together(probe)
+    if slower:
+        findings.append(
+            Finding(
+                what=f"all {probe.threads} threads together are slower than one: {', '.join(slower)}",
+                why="other work holds the CPUs, or fewer of them can be used than the system shows",
+                remedy="probe again on a quiet machine; these rates are too low",
+            )
+        )
     forced = environ.get("OPENBLAS_CORETYPE")
     if forced:
         findings.append(
@@ -210,3 +231,16 @@ def _with_findings(probe: CpuProbe, findings: list[Finding], environ: Mapping[st
             )
         )
     return replace(probe, findings=tuple(findings))
+
+
+def _slower_together(probe: CpuProbe) -> list[str]:
+    """Return the rates that all threads together attain less of than one alone."""
+    rates = [("products", probe.matrix_flop_per_s), ("bandwidth", probe.bandwidth_bytes_per_s)]
+    return [
+        f"{name} {what}"
+        for what, table in rates
+        for (name, threads), measured in table.items()
+        if threads == 1
+        and (together := table.get((name, probe.threads))) is not None
+        and together.value < (1 - NOISY) * measured.value
+    ]

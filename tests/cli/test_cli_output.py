@@ -105,3 +105,11 @@ def test_help_of_every_command(estimator: Run) -> None:
         ran = estimator(*command, "--help")
         assert ran.code == 0
         assert "Usage: " in ran.out
+
+
+def test_doctor_takes_recorded_answers_of_a_driver(estimator: Run, tmp_path: Path) -> None:
+    (tmp_path / "nvml.yaml").write_text("devices: [{nvmlDeviceGetName: Tesla T4}]\n")
+    (tmp_path / "tree").mkdir()
+    ran = estimator("doctor", "--root", "tree", "--nvml", "nvml.yaml")
+    assert ran.code == 0, ran.err
+    assert "nvmlDeviceGetName: Tesla T4" in ran.out

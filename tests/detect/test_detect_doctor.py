@@ -105,6 +105,33 @@ def test_nothing_in_it_names_a_person_or_a_machine(tmp_path: Path) -> None:
     assert host.memory.usable_bytes == 137438953472
 
 
+def test_words_of_people_in_group_paths_and_firmware_are_left_out(tmp_path: Path) -> None:
+    """Desktops name a group after what runs in it, and some firmware the machine after its owner."""
+    inner = "/user.slice/user-1000.slice/user@1000.service/app.slice/app-alice-bob.scope"
+    files = {
+        "/proc/self/cgroup": f"0::{inner}\n",
+        "/proc/self/mountinfo": f"2 1 0:2 {inner} /sys/fs/cgroup/secret-place rw - cgroup2 cgroup2 rw\n",
+        f"/sys/fs/cgroup{inner}/cpu.max": "50000 100000\n",
+        "/sys/fs/cgroup/secret-place/memory.max": "137438953472\n",
+        "/sys/class/dmi/id/product_name": "Alice's Gaming Rig\n",
+    }
+    text = write_record(seams=Recording(files=files).seams(), names=[])
+    for secret in ("alice", "Alice", "bob", "secret-place", "Gaming"):
+        assert secret not in text
+    assert "user@1000.service/app.slice/name" in text
+    written = tmp_path / "record.yaml"
+    written.write_text(text, encoding="utf-8")
+    host = detect_host(root=written)
+    assert (host.cpu.quota_cpus, host.memory.cgroup_limit_bytes) == (0.5, 137438953472)
+
+
+def test_a_hypervisors_product_is_kept(tmp_path: Path) -> None:
+    files = {"/sys/class/dmi/id/product_name": "Google Compute Engine\n"}
+    written = tmp_path / "record.yaml"
+    written.write_text(write_record(seams=Recording(files=files).seams(), names=[]), encoding="utf-8")
+    assert detect_host(root=written).cpu.virtualised
+
+
 def test_monitors_are_left_out(tmp_path: Path) -> None:
     display = '{"SPDisplaysDataType": [{"sppci_model": "Apple M2", "sppci_cores": "10", "spdisplays_ndrvs": '
     display += '[{"_name": "My Screen", "_spdisplays_display-serial-number": "C02XL0GYJGH5"}]}]}'

@@ -47,6 +47,32 @@ def test_quiet_machine() -> None:
     assert probe.findings == ()
 
 
+def test_more_threads_that_do_less_are_told() -> None:
+    def crowded(order: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Any] | str:
+        answer = quiet(order, environ)
+        if order["threads"] == 4 and "matrix" in answer:
+            return {**answer, "matrix": {"float32": [60e9] * 3, "float64": [200e9] * 3}}  # type: ignore[dict-item]
+        return answer
+
+    probe = probe_cpu(threads=4, run=crowded, environ={})
+    (found,) = probe.findings
+    assert found.what == "all 4 threads together are slower than one: float32 products"
+
+
+def test_workers_share_what_is_left_of_two_seconds() -> None:
+    """A slow start of the first worker shortens the measuring of the second."""
+    budgets = []
+
+    def slow(order: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Any] | str:
+        if order["task"] == "rates":
+            budgets.append(order["budget_s"])
+            time.sleep(0.9 + order["budget_s"] * (len(budgets) == 1))
+        return quiet(order, environ)
+
+    probe_cpu(threads=4, run=slow, environ={})
+    assert budgets == [0.5, 0.1]
+
+
 def test_noise_gives_a_range_and_a_finding() -> None:
     def busy(order: Mapping[str, Any], _environ: Mapping[str, str]) -> Mapping[str, Any]:
         return {"one": [3e9, 1e9, 1.5e9], "matrix": {"float32": [1e9, 2e9, 3e9]}} if order else {}
