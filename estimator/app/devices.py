@@ -10,6 +10,7 @@ from estimator.catalog.calibration import load_calibration
 from estimator.catalog.lookup import load_device
 from estimator.precision import DType
 from estimator.predict.interval import tier_of
+from estimator.provenance import Basis
 from estimator.results.base import plain
 from estimator.results.devices import DeviceListResult, DeviceResult, DeviceRow
 from estimator.units import parse_bytes
@@ -93,6 +94,7 @@ def device_result(device: Device, calibration: Calibration) -> DeviceResult:
         launch_price_usd=device.launch_price_usd,
         aliases=device.aliases,
         pci_ids=device.pci_ids,
+        note=_note(device),
         provenance=plain(_provenance(device)),
         calibration={"tier": tier_of(device, calibration).value, "rows": scale.rows if scale else 0},
     )
@@ -106,3 +108,10 @@ def _provenance(device: Device) -> dict[str, Provenance]:
         if field not in _OF_ARCHITECTURE_ONLY
     }
     return {**rates, **device.provenance}
+
+
+def _note(device: Device) -> str:
+    """Return what must be known beside the figures: of the device, its architecture and its clock."""
+    clock = device.provenance.get("clock_hz")
+    assumed = clock.note if clock is not None and clock.basis is Basis.ASSUMED else ""
+    return "; ".join(filter(None, (device.note, device.architecture.note, assumed)))

@@ -24,7 +24,8 @@ PEAKS_DERIVED = Provenance("units x FMA a clock x 2 x clock", Basis.DERIVED)
 _PIN_DERIVED = "memory bus / 8 x transfer rate"
 _CHANNELS_DERIVED = "channels x transfer rate x 8 bytes"
 _BASE_CLOCK_NOTE = (
-    "the clock with all cores busy under the widest instruction set is not published: base clock taken"
+    "the clock with all cores busy under the widest instruction set is not published: base clock taken, "
+    "so peaks are a lower bound"
 )
 _FIELD_OF_KEY = {
     "vendor": "vendor", "kind": "kind", "units": "units",

@@ -36,7 +36,7 @@ def assemble(reading: CpuReading, ledger: Ledger) -> CpuFacts:
     _note_sources(design, reading, ledger)
     return CpuFacts(
         architecture=reading.architecture,
-        model_name=reading.model_name or (_arm_title(part) if part else None),
+        model_name=reading.model_name or ((_designs(groups) or _arm_title(part)) if part else None),
         vendor=_vendor(reading, part),
         family=reading.family,
         model=reading.model,
@@ -168,6 +168,12 @@ def _vendor(reading: CpuReading, part: tuple[int, int] | None) -> str | None:
     if part:
         return ARM_VENDORS.get(part[0])
     return VENDORS.get(reading.vendor or "", reading.vendor)
+
+
+def _designs(groups: tuple[CoreGroup, ...]) -> str | None:
+    """Return the names of all kinds of core, the fastest first: ``Cortex-A76 + Cortex-A55``."""
+    names = dict.fromkeys(group.microarchitecture_name for group in groups)
+    return " + ".join(name for name in names if name) or None
 
 
 def _arm_title(part: tuple[int, int]) -> str | None:

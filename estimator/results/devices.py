@@ -40,7 +40,10 @@ class DeviceListResult(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceResult(Result):
-    """One device: ``provenance`` by field, ``calibration`` what its predictions rest on."""
+    """One device: ``provenance`` by field, ``calibration`` what its predictions rest on.
+
+    ``note`` says what the figures leave out or take for granted.
+    """
 
     schema: ClassVar[str] = "estimator/device/1"
 
@@ -71,3 +74,4 @@ class DeviceResult(Result):
     pci_ids: tuple[str, ...]
     provenance: Mapping[str, Any]
     calibration: Mapping[str, Any]
+    note: str = ""

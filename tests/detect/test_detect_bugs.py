@@ -317,6 +317,18 @@ def test_tensor_cores_follow_from_the_multiprocessors(
     assert host.gpus[0].tensor_cores == tensor_cores
 
 
+def test_two_kinds_of_arm_core_are_both_named(
+    detect_machine: Callable[[Mapping[str, Any]], HostFacts],
+) -> None:
+    """Boards list the small cores first, and no model name (Rockchip RK3588)."""
+    small, large = {"CPU part": "0xd05"}, {"CPU part": "0xd0b"}
+    cpus = {
+        "cores": 8, "cpuinfo": {"CPU implementer": "0x41", "CPU architecture": 8, "Features": "fp asimd"},
+        "parts": [{"cpus": "0-3", "cpuinfo": small}, {"cpus": "4-7", "cpuinfo": large}],
+    }  # fmt: skip
+    assert detect_machine({"cpus": cpus}).cpu.model_name == "Cortex-A76 + Cortex-A55"
+
+
 def test_hidden_fma_halves_the_lanes(detect_machine: Callable[[Mapping[str, Any]], HostFacts]) -> None:
     """A hypervisor that hides FMA leaves adds and multiplies: half the FLOPs of the same pipes."""
     cpus = intel()

@@ -199,6 +199,18 @@ def test_devices_that_draw_nothing_are_not_called_gpus() -> None:
     assert "nvidia, GPU" in said["t4"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("i9-13900HX", "so peaks are a lower bound"),
+        ("Apple M3 CPU", "the AMX block of a cluster is not counted"),
+    ],
+)
+def test_what_a_peak_leaves_out_is_said(name: str, said: str) -> None:
+    text = drawn(show_screen(show_device(name)), None, masked=False)
+    assert re.search(rf"note .*{said}", text)
+
+
 def test_small_memories_are_listed_with_decimals() -> None:
     listed = drawn(
         list_screen(list_devices(vendor="graphcore", year=2018, memory=None, sort="name")), None, masked=False

@@ -120,5 +120,6 @@ def _facts(d: DeviceResult) -> tuple[tuple[str, str], ...]:
         ("chips a board", str(d.chips_per_board) if d.chips_per_board > 1 else ""),
         ("also called", ", ".join(d.aliases)),
         ("PCI ids", ", ".join(d.pci_ids)),
+        ("note", d.note),
     )
     return tuple((label, value) for label, value in pairs if value)
