@@ -116,3 +116,9 @@ def test_without_the_bus_the_id_decides(detect_machine: Detect, number: str, *, 
     base = "/sys/class/drm/card0/device"
     files = {**MEMORY, f"{base}/vendor": "0x8086\n", f"{base}/device": f"0x{number}\n"}
     assert detect_machine({"cpus": CPUS, "files": files}).gpus[0].unified_memory is unified
+
+
+@pytest.mark.parametrize(("number", "laptop"), [("4907", False), ("5690", True), ("e20b", False)])
+def test_a_servers_m_is_not_a_laptops(detect_machine: Detect, number: str, *, laptop: bool) -> None:
+    gpu = detect_machine({"cpus": CPUS, "files": {**MEMORY, **intel_gpu(number)}}).gpus[0]
+    assert gpu.laptop is laptop
