@@ -306,11 +306,11 @@ def host_bound(situation: Situation, ratio: float) -> Suspicion | None:
 def one_thread(situation: Situation, ratio: float) -> Suspicion | None:
     """Suspect a framework that was left one thread."""
     del ratio
-    if situation.on_gpu or situation.device.units <= 1:
+    if situation.on_gpu or situation.device.all_units <= 1:
         return None
     system = replace(situation.system, device=with_cores(situation.device, 1.0))
     other = situation.again(system=system)
-    why = f"one core instead of {situation.device.units:g}"
+    why = f"one core instead of {situation.device.all_units:g}"
     return situation.compared(
         "one thread, or other work on the cores", other, why,
         "python -c 'import torch; print(torch.get_num_threads())'; echo $OMP_NUM_THREADS; uptime",

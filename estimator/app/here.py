@@ -152,7 +152,9 @@ def _other_software(made: HereCalibration) -> tuple[Assumption, ...]:
 def refined(device: Device, made: HereCalibration) -> Device:
     """Return a device at the clock and bandwidth that were measured with its calibration."""
     if made.clock_hz and device.kind is DeviceKind.CPU:
-        peaks = derive_peaks(device.architecture, device.units, made.clock_hz)
+        peaks = derive_peaks(
+            device.architecture, device.units, made.clock_hz, efficiency_cores=device.efficiency_cores
+        )
         device = replace(device, clock_hz=made.clock_hz, peaks=peaks)
     if made.bandwidth_bytes_per_s:
         device = replace(device, bandwidth_bytes_per_s=made.bandwidth_bytes_per_s)

@@ -110,7 +110,7 @@ def order_of(subject: Subject, run: LoweredRun) -> Order:
 
 def device_of_process(device: Device, measured: StepMeasurement) -> Device:
     """Return the part of a CPU that one process used: as many cores as it had threads."""
-    if device.kind is not DeviceKind.CPU or measured.threads is None or measured.threads >= device.units:
+    if device.kind is not DeviceKind.CPU or measured.threads is None or measured.threads >= device.all_units:
         return device
     return with_cores(device, float(measured.threads))
 

@@ -69,7 +69,9 @@ def with_probe(device: Device, probe: CpuProbe) -> Device:
         device = replace(
             device,
             clock_hz=clock.value,
-            peaks=derive_peaks(device.architecture, device.units, clock.value),
+            peaks=derive_peaks(
+                device.architecture, device.units, clock.value, efficiency_cores=device.efficiency_cores
+            ),
         )
     streams = [
         rate

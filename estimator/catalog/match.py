@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from estimator.catalog.catalogue import Catalogue
     from estimator.hardware.device import Device
 
+_LAPTOP_WORDS = frozenset({"laptop", "maxq", "mobile"})
 # Drivers report a little less than the nominal memory (reserved, ECC), never half or double.
 _MEMORY_LOW, _MEMORY_HIGH = 0.85, 1.08
 
@@ -41,17 +42,21 @@ def explain_match(
     *,
     memory_bytes: int | None = None,
     units: float | None = None,
+    laptop_too: bool = False,
 ) -> Match:
     """Match strictly, and say why it failed.
 
     The name must be an id, name or alias (memory aside); a PCI id the catalogue knows must agree with the
     name, and decides where the name leaves a choice; memory and units, where given, must be the device's.
+    ``laptop_too``: the name can be that of a laptop part as well.
     """
     catalogue = current_catalogue()
     by_name = _named(catalogue, name)
     by_pci = catalogue.by_pci.get(pci_id.lower(), set()) if pci_id else set()
     if not by_name & by_pci and (laptops := _sharing_the_name(catalogue, name, by_pci)):
         by_name = laptops
+    elif laptop_too and not by_pci:
+        by_name |= _laptop_parts(catalogue, name)
     if by_name and by_pci and not by_name & by_pci:
         told = f"{name!r} is {', '.join(sorted(by_name))}, PCI id {pci_id} is {', '.join(sorted(by_pci))}"
         return Match(device=None, reason=told)
@@ -59,10 +64,8 @@ def explain_match(
     if not candidates:
         return Match(device=None, reason=f"{name!r} is not in the catalogue")
     fitting = {id_ for id_ in candidates if _fits(catalogue.device(id_), memory_bytes, units)}
-    # Of several memory sizes the one that bears the bare name, where the memory is not known.
-    decided = fitting & catalogue.exact.get(words(name), set()) if len(fitting) > 1 else fitting
-    if len(decided) == 1:
-        return Match(device=catalogue.device(decided.pop()), reason="")
+    if len(fitting) == 1:
+        return Match(device=catalogue.device(fitting.pop()), reason="")
     if fitting:
         return Match(device=None, reason=f"{name!r} can be any of {', '.join(sorted(fitting))}")
     listed = ", ".join(sorted(candidates))
@@ -92,6 +95,16 @@ def _sharing_the_name(catalogue: Catalogue, name: str, ids: set[str]) -> set[str
     wanted = set(words(name))
     records = catalogue.records.devices
     return {id_ for id_ in ids if wanted and wanted <= set(words(records[id_]["name"]))}
+
+
+def _laptop_parts(catalogue: Catalogue, name: str) -> set[str]:
+    """Return the laptop parts whose name is this one and a word that says so."""
+    wanted = set(words(name))
+    return {
+        id_ for id_, record in catalogue.records.devices.items()
+        if record.get("form_factor") == "laptop" and wanted
+        and wanted <= (own := set(words(record["name"]))) and own - wanted <= _LAPTOP_WORDS
+    }  # fmt: skip
 
 
 def _fits(device: Device, memory_bytes: int | None, units: float | None) -> bool:

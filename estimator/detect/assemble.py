@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from estimator.detect.facts import CoreGroup, CoreKind, CpuFacts
@@ -26,13 +27,14 @@ _MODULES = frozenset({"bulldozer", "piledriver", "steamroller", "excavator"})
 def assemble(reading: CpuReading, ledger: Ledger) -> CpuFacts:
     """Return the facts about the processors; everything unknown is None and has a finding."""
     identity = identify(reading, ledger)
-    groups = _groups(reading, identity, ledger)
+    usable = _usable_cpus(reading, ledger)
+    usable_cores = _usable_cores(reading, usable)
+    groups = _with_usable(_groups(reading, identity, ledger), usable_cores)
     main = _main_group(groups)
     design = identity.performance
     basic = _vectors(design, reading, ledger)
     part = next((core.part for core in reading.cores if core.part), None)
     physical = reading.physical_cores
-    usable = _usable_cpus(reading, ledger)
     _note_sources(design, reading, ledger)
     return CpuFacts(
         architecture=reading.architecture,
@@ -68,7 +70,7 @@ def assemble(reading: CpuReading, ledger: Ledger) -> CpuFacts:
         quota_cpus=reading.quota_cpus,
         cpu_shares=reading.cpu_shares,
         usable_cpus=usable,
-        usable_cores=_usable_cores(reading, usable),
+        usable_cores=usable_cores,
         virtualised=reading.virtualised,
         provenance=ledger.provenance(),
     )
@@ -115,6 +117,7 @@ def _group(core: CoreReading, kind: CoreKind, design: Microarchitecture | None, 
         kind=kind,
         physical_cores=core.physical_cores,
         threads=core.threads,
+        usable_cores=core.allowed_cores,
         microarchitecture=design.id if design else None,
         microarchitecture_name=design.name if design else None,
         simd_bits=vector.simd_bits,
@@ -122,6 +125,22 @@ def _group(core: CoreReading, kind: CoreKind, design: Microarchitecture | None, 
         lanes_per_core=lanes,
         max_clock_hz=core.max_clock_hz,
     )
+
+
+def _with_usable(groups: tuple[CoreGroup, ...], usable_cores: float | None) -> tuple[CoreGroup, ...]:
+    """Return the groups with the cores that this process can keep busy, performance cores first.
+
+    A quota is time on any core, and schedulers start on the fast ones.
+    """
+    if usable_cores is None:
+        return groups
+    shared, left = [], usable_cores
+    for group in groups:
+        allowed = group.physical_cores if group.usable_cores is None else group.usable_cores
+        cores = min(float(allowed), left)
+        shared.append(replace(group, usable_cores=cores))
+        left -= cores
+    return tuple(shared)
 
 
 def _design_of(core: CoreReading, identity: Identity) -> Microarchitecture | None:

@@ -119,7 +119,7 @@ def _quota(tree: Tree, path: str, ledger: Ledger) -> float | None:
     """Return quota over period of one group; ``max``, -1, an empty or a broken file are no limit."""
     text = tree.line(f"{path}/cpu.max")
     if text is not None:
-        quota_text, _, period_text = text.partition(" ")
+        quota_text, period_text, *_ = [*text.split(), "", ""]
         quota = parse_integer(quota_text)
         period = parse_integer(period_text) if period_text else _DEFAULT_PERIOD_US
         broken = quota_text != "max" and (quota is None or quota <= 0 or not period or period < 0)

@@ -18,7 +18,7 @@ from estimator.detect.uarch_ids import ARM_PARTS
 from estimator.detect.virtual import is_virtual
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from estimator.detect.cgroup import CgroupLimits
     from estimator.detect.cpuinfo import CpuInfo
@@ -33,16 +33,19 @@ _SLOWER_KIND = 0.88
 _POWER = re.compile(r"POWER([0-9]+)", re.IGNORECASE)
 
 
-def read_linux_cpu(tree: Tree, limits: CgroupLimits, ledger: Ledger) -> CpuReading:
-    """Return what Linux shows of its processors."""
+def read_linux_cpu(
+    tree: Tree, limits: CgroupLimits, ledger: Ledger, scheduled: frozenset[int] | None = None
+) -> CpuReading:
+    """Return what Linux shows of its processors; ``scheduled`` are the CPUs its scheduler names, if asked."""
     info = parse_cpuinfo(tree.text("/proc/cpuinfo"))
     topology = read_topology(tree, info, ledger)
     online = topology.online
     virtual = is_virtual(tree, info)
     clocks = read_clocks(tree, info, online, virtualised=virtual, ledger=ledger)
-    allowed = _allowed(tree, limits, online, ledger)
+    masks = (("affinity", _affinity(tree)), ("scheduler's affinity", scheduled), ("cpuset", limits.cpuset))
+    allowed = _allowed(masks, online, ledger)
     flags = info.words("flags", "Features")
-    cores = _cores(tree, info, topology, clocks.max_by_cpu)
+    cores = _cores(tree, info, topology, clocks.max_by_cpu, allowed)
     return CpuReading(
         architecture=_architecture(info, flags),
         model_name=_model_name(tree, info),
@@ -79,10 +82,12 @@ def _allowed_count(allowed: frozenset[int], info: CpuInfo) -> int | None:
     return min(counts, default=None)
 
 
-def _allowed(tree: Tree, limits: CgroupLimits, online: frozenset[int], ledger: Ledger) -> frozenset[int]:
+def _allowed(
+    masks: Iterable[tuple[str, frozenset[int] | None]], online: frozenset[int], ledger: Ledger
+) -> frozenset[int]:
     """Return the online CPUs that affinity and cpuset leave to this process."""
     allowed = online
-    for name, cpus in (("affinity", _affinity(tree)), ("cpuset", limits.cpuset)):
+    for name, cpus in masks:
         if not cpus:
             continue
         if allowed and not cpus & allowed:
@@ -106,7 +111,7 @@ def _affinity(tree: Tree) -> frozenset[int] | None:
 
 
 def _cores(
-    tree: Tree, info: CpuInfo, topology: Topology, max_by_cpu: Mapping[int, float]
+    tree: Tree, info: CpuInfo, topology: Topology, max_by_cpu: Mapping[int, float], allowed: frozenset[int]
 ) -> tuple[CoreReading, ...]:
     """Return the cores by kind: Arm by part, hybrid x86 by the kernel's two lists, else by clock."""
     by_kind: dict[tuple[CoreKind | None, tuple[int, int] | None], list[int]] = defaultdict(list)
@@ -120,10 +125,8 @@ def _cores(
             kind=kept.get(part, kind) if part else kind,
             part=part,
             threads=len(cpus),
-            physical_cores=(
-                (single and topology.physical_cores)
-                or len({topology.core_of.get(cpu, (cpu, -1, -1)) for cpu in cpus})
-            ),
+            physical_cores=(single and topology.physical_cores) or len(topology.cores_of(cpus)),
+            allowed_cores=len(topology.cores_of(allowed & set(cpus))) if allowed & topology.online else None,
             max_clock_hz=max((max_by_cpu[cpu] for cpu in cpus if cpu in max_by_cpu), default=None),
         )
         for (kind, part), cpus in by_kind.items()

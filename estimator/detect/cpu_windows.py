@@ -80,7 +80,7 @@ def windows_reading(api: WindowsApi, ledger: Ledger) -> CpuReading:
         stepping=stepping,
         flags=_flags(api.features),
         sockets=layout.sockets or None,
-        cores=_kinds(layout.cores),
+        cores=_kinds(layout.cores, allowed),
         physical_cores=len(layout.cores) or None,
         threads=threads,
         numa_nodes=layout.nodes or None,
@@ -117,7 +117,7 @@ def _bits(mask: int) -> list[int]:
     return [bit for bit in range(64) if mask >> bit & 1]
 
 
-def _kinds(cores: list[_Core]) -> tuple[CoreReading, ...]:
+def _kinds(cores: list[_Core], allowed: frozenset[tuple[int, int]]) -> tuple[CoreReading, ...]:
     """Return the cores by efficiency class: the higher the faster; one class is no hybrid."""
     classes = sorted({core.efficiency_class for core in cores}, reverse=True)
     found = []
@@ -128,6 +128,7 @@ def _kinds(cores: list[_Core]) -> tuple[CoreReading, ...]:
             CoreReading(
                 kind=kind if len(classes) > 1 else None, physical_cores=len(own),
                 threads=sum(core.threads for core in own),
+                allowed_cores=sum(1 for core in own if core.cpus & allowed),
             )
         )  # fmt: skip
     return tuple(found)

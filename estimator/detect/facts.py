@@ -33,11 +33,15 @@ class CacheFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreGroup:
-    """Cores of one kind. ``lanes_per_core`` is fp32 multiply-adds a clock: FMA pipes x width / 32."""
+    """Cores of one kind. ``lanes_per_core`` is fp32 multiply-adds a clock: FMA pipes x width / 32.
+
+    ``usable_cores`` are those that this process may use; of a quota the performance cores have the most.
+    """
 
     kind: CoreKind
     physical_cores: int
     threads: int
+    usable_cores: float | None = None
     microarchitecture: str | None = None
     microarchitecture_name: str | None = None
     simd_bits: int | None = None

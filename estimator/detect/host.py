@@ -94,16 +94,23 @@ def open_seams(
         system=system or (here if live else "linux"),
         live=live,
         cpu_count=_cpu_count() if live else None,
+        affinity=_affinity() if live else None,
     )
 
 
 def _cpu_count() -> int | None:
     """Return the CPUs the scheduler leaves to this process."""
-    affinity = getattr(os, "sched_getaffinity", None)
+    affinity = _affinity()
+    return len(affinity) if affinity else os.cpu_count()
+
+
+def _affinity() -> frozenset[int] | None:
+    """Return the CPUs the scheduler leaves to this process, None where it does not tell."""
+    ask = getattr(os, "sched_getaffinity", None)
     try:
-        return len(affinity(0)) if affinity else os.cpu_count()
+        return frozenset(ask(0)) if ask else None
     except OSError:
-        return os.cpu_count()
+        return None
 
 
 def detect_with(seams: Seams) -> HostFacts:
@@ -135,7 +142,7 @@ def _processors(seams: Seams, ledger: Ledger) -> tuple[CpuFacts, MemoryFacts]:
         memory = windows_memory(api, of_memory)
     else:
         limits = read_cgroup(seams.tree, of_cpu)
-        reading = read_linux_cpu(seams.tree, limits, of_cpu)
+        reading = read_linux_cpu(seams.tree, limits, of_cpu, seams.affinity)
         memory = read_memory(seams.tree, limits, of_memory)
     cpu = assemble(_complete(reading, seams, of_cpu), of_cpu)
     for found in of_cpu.findings() + of_memory.findings():

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from estimator.detect.facts import GpuFacts
 from estimator.detect.ledger import Ledger
-from estimator.detect.nvidia_facts import pcie_bytes_per_s
-from estimator.detect.pci import INTEL, PciDevice, PcieLink, display_devices, read_link
+from estimator.detect.pci import INTEL, PciDevice, display_devices
 
 if TYPE_CHECKING:
     from estimator.detect.facts import MemoryFacts
@@ -43,7 +42,11 @@ _INTEGRATED = frozenset(
 
 
 def read_intel(tree: Tree, memory: MemoryFacts, first_index: int = 0) -> tuple[GpuFacts, ...]:
-    """Return Intel's GPUs; an integrated one uses main memory."""
+    """Return Intel's GPUs; an integrated one uses main memory.
+
+    The link is not read: a card's GPU sits behind a switch on the card and shows 2.5 GT/s x1 whatever the
+    slot does (https://github.com/Syllo/nvtop/pull/344).
+    """
     devices = [device for device in display_devices(tree) if device.vendor == INTEL]
     if not devices:
         devices = _drm_devices(tree)
@@ -70,7 +73,6 @@ def _read(tree: Tree, device: PciDevice, index: int, memory: MemoryFacts) -> Gpu
     unified = name is None and vram is None and _is_integrated(device)
     total = memory.usable_bytes if unified else vram
     clock = _clock(tree, device)
-    link = PcieLink() if unified else read_link(tree, device.directory)
     ledger.finding(
         f"compute units of {name or 'the Intel GPU'} not known",
         f"the kernel tells its PCI id ({device.pci_id}), not its Xe-cores",

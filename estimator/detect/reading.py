@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreReading:
-    """Cores of one kind as read: ``part`` is (implementer, part) on Arm; kind None where nothing says."""
+    """Cores of one kind as read: ``part`` is (implementer, part) on Arm; kind None where nothing says.
+
+    ``allowed_cores`` are those with a CPU that this process may use, None where nothing tells.
+    """
 
     kind: CoreKind | None
     physical_cores: int
     threads: int
     part: tuple[int, int] | None = None
+    allowed_cores: int | None = None
     max_clock_hz: float | None = None
 
 

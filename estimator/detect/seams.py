@@ -24,7 +24,8 @@ class Seams:
     """The outside world of one detection.
 
     ``live`` is this very host, whose own libraries may be loaded;
-    ``cpu_count`` what its scheduler counts, for sandboxes that hide /proc and /sys.
+    ``cpu_count`` what its scheduler counts, for sandboxes that hide /proc and /sys, and ``affinity`` the
+    CPUs that it leaves to this process.
     """
 
     tree: Tree
@@ -35,6 +36,7 @@ class Seams:
     system: str = "linux"
     live: bool = False
     cpu_count: int | None = None
+    affinity: frozenset[int] | None = None
 
     def command(self, arguments: Sequence[str], deadline_s: float) -> str | None:
         """Return a command's output, None where there is no runner or it fails in any way."""

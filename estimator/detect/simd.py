@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 FP32_BITS = 32
 _AVX512_BITS, _AVX_BITS, _SSE_BITS = 512, 256, 128
 # One of the two FMA pipes of a core that was sold with one or with two 512-bit pipes, by its name.
-# https://github.com/jeffhammond/vpu-count and Intel's product pages ("# of AVX-512 FMA Units").
+# https://github.com/jeffhammond/vpu-count and Intel's product pages (ark.intel.com, "# of AVX-512 FMA
+# Units": 2 for every Core X and every Xeon W-2100, 2200, 3100 and 3200).
 _TWO_PIPES = re.compile(
-    r"Platinum|Gold\s+6\d{3}|Gold\s+5[12]22|Core.*i9-(?:7[89]|9[89]|109)\d\d", re.IGNORECASE
+    r"Platinum|Gold\s+6\d{3}|Gold\s+5[12]22|Core.*i[79]-(?:7[89]|9[89]|109)\d\dX|Xeon.*W-[23][12]\d\d",
+    re.IGNORECASE,
 )
 _ONE_PIPE = re.compile(r"Bronze|Silver|Gold\s+5[12]\d\d", re.IGNORECASE)
 _SKU_DESIGNS = frozenset({"skylake-x", "cascade-lake", "cooper-lake"})

@@ -10,7 +10,7 @@ from estimator.detect.cpulist import parse_cpu_list
 from estimator.detect.tree import parse_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from estimator.detect.cpuinfo import CpuInfo
     from estimator.detect.ledger import Ledger
@@ -29,6 +29,10 @@ class Topology:
     core_of: Mapping[int, tuple[int, int, int]]
     sockets: int | None
     physical_cores: int | None
+
+    def cores_of(self, cpus: Iterable[int]) -> frozenset[tuple[int, int, int]]:
+        """Return the cores behind some CPUs; one whose core nobody tells is a core of its own."""
+        return frozenset(self.core_of.get(cpu, (cpu, -1, -1)) for cpu in cpus)
 
 
 def online_cpus(tree: Tree, info: CpuInfo, ledger: Ledger) -> frozenset[int]:

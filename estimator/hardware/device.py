@@ -87,9 +87,16 @@ class Device:
     provenance: Mapping[str, Provenance] = field(default_factory=dict)
 
     @property
+    def all_units(self) -> float:
+        """Units of both kinds: of a hybrid CPU its P and its E cores."""
+        return self.units + (self.efficiency_cores.units if self.efficiency_cores else 0.0)
+
+    @property
     def lanes(self) -> float:
-        """Multiply-adds in fp32 that can start in one clock: units x lanes a unit."""
-        return self.units * self.architecture.lanes_per_unit
+        """Multiply-adds in fp32 that can start in one clock: units x lanes a unit, of both kinds of core."""
+        slow = self.efficiency_cores
+        others = slow.units * slow.architecture.lanes_per_unit if slow else 0.0
+        return self.units * self.architecture.lanes_per_unit + others
 
     def ridge_point(self, dtype: DType) -> float | None:
         """FLOPs a byte at which a kernel turns from memory- to compute-bound."""

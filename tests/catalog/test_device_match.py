@@ -15,7 +15,8 @@ GIB = 2**30
         ("NVIDIA GeForce RTX 4090", "10de:2684", 23.99, 128, "rtx-4090"),
         ("NVIDIA GeForce RTX 3080", "10de:2206", 9.8, 68, "rtx-3080"),
         ("NVIDIA GeForce RTX 3080", None, 11.9, 70, "rtx-3080-12gb"),
-        ("NVIDIA GeForce RTX 3080", None, None, None, "rtx-3080"),
+        ("NVIDIA GeForce RTX 3080", None, None, 68, "rtx-3080"),
+        ("Arc A770", "8086:56a0", 15.9, None, "arc-a770"),
         ("GeForce GTX 1060", None, 5.9, 10, "gtx-1060"),
         ("GeForce GTX 1060", None, 2.95, 9, "gtx-1060-3gb"),
         ("GeForce GTX 1070", "10de:1be1", 7.9, 16, "gtx-1070-laptop"),
@@ -51,6 +52,8 @@ def test_recognised(
         ("NVIDIA GeForce RTX 4090", None, 24.0, 100, "memory or number of units differ"),
         ("NVIDIA GeForce RTX 4090", "10de:1b06", None, None, "PCI id"),
         ("NVIDIA A100", None, None, None, "can be any of"),
+        ("NVIDIA GeForce RTX 3080", None, None, None, "can be any of rtx-3080, rtx-3080-12gb"),
+        ("Arc A770", "8086:56a0", None, None, "can be any of arc-a770, arc-a770-8gb"),
         ("", None, None, None, "not in the catalogue"),
         ("Graphics Device", None, None, None, "not in the catalogue"),
     ],
@@ -63,3 +66,14 @@ def test_not_recognised(
     assert match.device is None
     assert reason in match.reason
     assert match_detected(name, pci_id, memory_bytes=memory, units=units) is None
+
+
+@pytest.mark.parametrize(
+    ("pci_id", "id_"), [(None, None), ("10de:1c20", "gtx-1060-laptop"), ("10de:1c03", "gtx-1060")]
+)
+def test_in_a_laptop_the_pci_id_decides(pci_id: str | None, id_: str | None) -> None:
+    """Old drivers call both ``GeForce GTX 1060``; memory and SMs are the same."""
+    memory = 6 * GIB
+    match = explain_match("GeForce GTX 1060", pci_id, memory_bytes=memory, units=10, laptop_too=True)
+    assert (match.device and match.device.id) == id_
+    assert id_ or "can be any of gtx-1060, gtx-1060-laptop" in match.reason

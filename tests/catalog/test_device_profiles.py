@@ -254,6 +254,7 @@ def test_efficiency_cores_add_their_own_rate() -> None:
     performance = 6 * 32 * 4.1e9
     efficiency = 8 * 16 * 3.3e9
     assert device.peaks.vector[DType.FP32] == pytest.approx(performance + efficiency)
+    assert (device.all_units, device.lanes) == (14, 6 * 16 + 8 * 8)
 
 
 def test_bandwidth_from_bus_and_from_channels() -> None:

@@ -220,8 +220,9 @@ def test_nothing_is_shelled_out_to_on_linux(detect_machine: Callable[[Mapping[st
 @pytest.mark.parametrize(
     ("text", "cpus"),
     [
-        ("max 100000", None), ("50000 100000", 0.5), ("150000", 1.5), ("", None), ("max", None),
-        ("-1 100000", None), ("0 100000", None), ("200000 0", None), ("garbage", None), ("1e5 100000", None),
+        ("max 100000", None), ("50000 100000", 0.5), ("150000", 1.5), ("150000\t100000", 1.5), ("", None),
+        ("max", None), ("-1 100000", None), ("0 100000", None), ("200000 0", None), ("garbage", None),
+        ("1e5 100000", None),
     ],
 )  # fmt: skip
 def test_cpu_max_dialects(

@@ -37,7 +37,7 @@ MACHINES: dict[str, Recording] = {
 MAY_BE_ZERO = {
     "index", "framework_index", "parent_index", "stepping", "model", "part", "family", "implementer",
     "online_cpus", "allowed_cpus", "compute_capability", "memory_free_bytes", "available_bytes",
-    "tensor_cores",
+    "tensor_cores", "usable_cores",
 }  # fmt: skip
 
 NONSENSE = st.one_of(
@@ -134,6 +134,8 @@ def check(recording: Recording) -> None:
 def assert_consistent(host: HostFacts) -> None:
     """Assert what holds on every machine."""
     cpu = host.cpu
+    # Of a kind of core none may be usable; of all together some always are.
+    assert cpu.usable_cores is None or cpu.usable_cores > 0
     assert cpu.usable_cpus is None or cpu.threads is None or cpu.usable_cpus <= cpu.threads
     assert cpu.usable_cores is None or cpu.usable_cpus is None or cpu.usable_cores <= cpu.usable_cpus
     if cpu.threads is None or host.memory.total_bytes is None or cpu.microarchitecture is None:
