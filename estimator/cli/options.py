@@ -119,9 +119,19 @@ Output: TypeAlias = Annotated[
         "--output", "-o", envvar="ESTIMATOR_OUTPUT", help="write to a file; its suffix picks the format"
     ),
 ]
+
+
+def _root(text: str) -> Path:
+    """Return the path; an empty one would be the current directory, which nobody means."""
+    if not text.strip():
+        raise typer.BadParameter("is empty; give a copy of another host's /proc and /sys, or leave it out")
+    return Path(text)
+
+
 Root: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--root", envvar="ESTIMATOR_ROOT", help="read a recorded /proc and /sys tree instead of this machine"
+        "--root", envvar="ESTIMATOR_ROOT", parser=_root, metavar="PATH",
+        help="read a recorded /proc and /sys tree instead of this machine",
     ),
-]
+]  # fmt: skip

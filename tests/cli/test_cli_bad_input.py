@@ -36,6 +36,7 @@ NETWORK = "inputs: {x: {shape: [8]}}\nlayers: [{type: Linear, out_features: 4}]\
         (("layers", "missing.yaml"), "there is no file"),
         (("layers", "."), "unknown network"),
         (("detect", "--root", "nowhere"), "no directory or host record"),
+        (("detect", "--root", ""), "--root"),
         (("devices", "show", "voodoo2"), "unknown device"),
         (("devices", "list", "--sort", "beauty"), "one of name"),
         (("predictt",), "No such command"),
