@@ -75,11 +75,12 @@ def check(
     from estimator.catalog.check import check_profile
     from estimator.cli.output import write
     from estimator.errors import combined
+    from estimator.report.commands import file_word
 
     errors = check_profile(path)
     if errors:
         raise combined(errors)
-    write(sys.stdout, f"{path}: no errors\nnext: estimator devices add {path}\n")
+    write(sys.stdout, f"{path}: no errors\nnext: estimator devices add {file_word(str(path))}\n")
 
 
 @app.command("add")

@@ -34,4 +34,4 @@ def layers(
     described = open_network(request.network, tuple(set_ or ()), sys.stdin.buffer)
     training = training_of(request, described.training)
     result = layers_result(lower(described.network, training), precision=training.precision.name)
-    emit(result, lambda: layers_screen(result), format_name=format_name, output=output)
+    emit(result, lambda: layers_screen(result, asked=network), format_name=format_name, output=output)

@@ -64,7 +64,7 @@ def check(
 
     described = open_network(network, tuple(set_ or ()), sys.stdin.buffer)
     result = check_network(described.network)
-    emit(result, lambda: check_screen(result), format_name=format_name, output=output)
+    emit(result, lambda: check_screen(result, asked=network), format_name=format_name, output=output)
 
 
 @app.command("schema")

@@ -109,7 +109,7 @@ def predicted(name: str, kind: str, step_s: float, *, lanes: float, fits: bool =
 CPU = predicted("Intel Core i7-5960X", "cpu", 4.2, lanes=128)
 GPU = predicted("NVIDIA GeForce GTX 1080 Ti", "gpu", 0.21, lanes=3584)
 SMALL_GPU = predicted("NVIDIA GeForce GT 1030", "gpu", 1.9, lanes=384, fits=False)
-INPUTS = {"network": "vgg16"}
+INPUTS = {"network": "vgg16", "network_file": "vgg16"}
 
 
 @WIDTHS
@@ -140,7 +140,7 @@ def test_layers(snapshot: SnapshotAssertion, width: int | None) -> None:
     found = open_network(request.network, (), io.BytesIO())
     training = training_of(request, found.training)
     result = layers_result(lower(found.network, training), precision=training.precision.name)
-    assert drawn(layers_screen(result), width, masked=True) == snapshot
+    assert drawn(layers_screen(result, asked="lenet5"), width, masked=True) == snapshot
 
 
 @WIDTHS

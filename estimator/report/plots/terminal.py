@@ -97,7 +97,7 @@ def _ticks(plotext: Any, figure: Figure, x: Scale, y: Scale, columns: int) -> No
         ("y", y, plotext.ylim, plotext.yticks),
     ):
         rows = len(figure.y.names)
-        edge = 0.5 / rows if by_name and side == "y" else 0.0  # a name's row is centred on its place
+        edge = 0.5 / rows if by_name and side == "y" and rows > 1 else 0.0  # rows are centred on their places
         set_limits(edge, 1 - edge)
         shown = scale.ticks[:: 1 + len(scale.ticks) * 9 // columns] if side == "x" else scale.ticks
         flip = by_name and side == "y"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Paragraph, Table
+from estimator.report.commands import device_of, network_of
 from estimator.report.phrases import NOTHING, between, money, named, percent, short_name, times
 from estimator.results.base import plain
 from estimator.units import format_bytes, format_seconds, format_si
@@ -37,8 +38,8 @@ def comparison_screen(result: ComparisonResult) -> Screen:
     if result.gains:
         blocks.append(_gains(result.gains))
     blocks += [Paragraph(f"warning: {text}", "warning") for text in result.warnings]
-    network = result.inputs.get("network", "NET")
-    blocks.append(Paragraph(f'next: estimator predict {network} --device "{ordered[0].device.name}"', "next"))
+    network, fastest = network_of(result.inputs), device_of(ordered[0].device)
+    blocks.append(Paragraph(f"next: estimator predict {network} --device {fastest}", "next"))
     return tuple(blocks)
 
 

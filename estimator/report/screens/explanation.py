@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Paragraph, Table
+from estimator.report.commands import network_of
 from estimator.report.phrases import named
 from estimator.units import format_seconds
 
@@ -30,7 +31,7 @@ def explanation_screen(result: ExplanationResult) -> Screen:
     if result.causes:
         blocks.append(_causes(result))
     blocks += [Paragraph(f"warning: {text}", "warning") for text in result.warnings]
-    network = result.inputs.get("network_file", "NET")
+    network = network_of(result.inputs)
     following = result.causes[0].check if result.causes else f"estimator measure {network}"
     blocks.append(Paragraph(f"next: {following}", "next"))
     return tuple(blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import network_of
 from estimator.report.phrases import NOTHING, named, percent
 from estimator.units import format_bytes, format_seconds
 
@@ -25,7 +26,7 @@ def measurement_screen(result: MeasurementResult) -> Screen:
     if result.measured.method == "pytorch":
         blocks += [_phases(result), _layers(result)]
     blocks += [Paragraph(f"warning: {text}", "warning") for text in result.warnings]
-    network = result.inputs.get("network_file", "NET")
+    network = network_of(result.inputs)
     following = "estimator calibrate --here" if result.error else f"estimator predict {network}"
     blocks.append(Paragraph(f"next: {following}", "next"))
     return tuple(blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import device_word, network_of
 from estimator.report.phrases import NOTHING, percent, short_name, times
 from estimator.units import format_bytes
 
@@ -97,8 +98,7 @@ def _row(remedy: Remedy) -> tuple[str, ...]:
 
 def _next(result: MemoryResult) -> str:
     one = result.devices[0]
-    network = result.inputs["network_file"]
-    device = f'"{one.called}"' if " " in one.called else one.called
+    network, device = network_of(result.inputs), device_word(one.called)
     fitting = next((r for r in one.remedies if r.memory.fits), None)
     if one.memory.fits is False and fitting is not None:
         return f"next: estimator predict {network} --device {device} {fitting.flags}"

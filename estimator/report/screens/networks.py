@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import file_word
 from estimator.units import format_si
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ def list_screen(result: NetworkListResult) -> Screen:
     )
 
 
-def check_screen(result: NetworkCheckResult) -> Screen:
-    """Return what was understood of a file."""
+def check_screen(result: NetworkCheckResult, *, asked: str) -> Screen:
+    """Return what was understood of a file; ``asked`` is what the command was given as the network."""
     network = result.network
+    layers = "layer" if result.layers == 1 else "layers"
     custom = (("Custom layers", ", ".join(result.custom_layers)),) if result.custom_layers else ()
     return (
-        Answer(f"{network.name}: no errors, {result.layers} layers"),
+        Answer(f"{network.name}: no errors, {result.layers:,} {layers}"),
         Facts(
             title="",
             pairs=(
@@ -49,5 +51,5 @@ def check_screen(result: NetworkCheckResult) -> Screen:
                 *custom,
             ),
         ),
-        Paragraph(f"next: estimator layers {network.name}", "next"),
+        Paragraph(f"next: estimator layers {file_word(asked)}", "next"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import network_of
 from estimator.report.phrases import NOTHING, money, times
 from estimator.units import format_seconds
 
@@ -219,7 +220,7 @@ def _money(amount: float | None, result: PlanResult) -> str:
 
 def _next(result: PlanResult) -> str:
     best = _chosen(result)
-    network = result.inputs["networks"][0]["network_file"]
+    network = network_of(result.inputs["networks"][0])
     if best is None:
         return f"next: estimator memory {network}"
     if best.way == "rent":

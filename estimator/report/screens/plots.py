@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Drawing, Paragraph, Table
+from estimator.report.commands import device_of, network_of
 from estimator.report.phrases import NOTHING, between, named, percent
 from estimator.report.plots.accuracy import accuracy_figure
 from estimator.report.plots.bars import devices_figure, layers_figure
@@ -32,7 +33,8 @@ def roofline_screen(result: RooflineResult, *, most: int | None = ROWS_SHOWN) ->
     """Return the roofline with its layers, those that take most time first."""
     figure = roofline_figure(result)
     table = roofline_table(result)
-    return (*_head(figure), *_cut(table, most), _next(f"predict {result.network}"))
+    following = f"predict {network_of(result.inputs)} --device {device_of(result.device)}"
+    return (*_head(figure), *_cut(table, most), _next(following))
 
 
 def layers_plot_screen(result: PredictionResult, *, most: int | None = ROWS_SHOWN) -> Screen:
@@ -40,7 +42,8 @@ def layers_plot_screen(result: PredictionResult, *, most: int | None = ROWS_SHOW
     prediction = result.predictions[0]
     network = str(result.inputs.get("network", "the network"))
     figure = layers_figure(network, prediction)
-    return (*_head(figure), *_cut(layer_times_table(prediction), most), _next(f"plot roofline {network}"))
+    following = f"plot roofline {network_of(result.inputs)} --device {device_of(prediction.device)}"
+    return (*_head(figure), *_cut(layer_times_table(prediction), most), _next(following))
 
 
 def devices_plot_screen(result: PredictionResult) -> Screen:
@@ -61,7 +64,7 @@ def devices_plot_screen(result: PredictionResult) -> Screen:
     )
     warnings = (Paragraph(f"warning: {text}", "warning") for text in result.warnings)
     figure = devices_figure(network, result.predictions)
-    return (*_head(figure), table, *warnings, _next(f"compare {network}"))
+    return (*_head(figure), table, *warnings, _next(f"compare {network_of(result.inputs)}"))
 
 
 def batch_screen(result: SweepResult) -> Screen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import network_of
 from estimator.report.phrases import NOTHING, between, named, percent, range_line
 from estimator.units import format_bytes, format_seconds, format_si
 
@@ -29,7 +30,7 @@ def prediction_screen(result: PredictionResult) -> Screen:
     for prediction in result.predictions:
         blocks += _one(result, prediction)
     blocks += [Paragraph(f"warning: {text}", "warning") for text in result.warnings]
-    network = result.inputs.get("network", "NET")
+    network = network_of(result.inputs)
     blocks.append(Paragraph(f'next: estimator compare {network} "RTX 4090" "A100-SXM-40GB"', "next"))
     return tuple(blocks)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import network_of
 from estimator.report.phrases import percent, short_name, times
 from estimator.units import format_bytes, format_seconds, format_si
 
@@ -33,7 +34,7 @@ def scale_screen(result: ScaleResult) -> Screen:
     if pairs:
         blocks.append(Facts(title="assumed", pairs=pairs))
     blocks += [Paragraph(f"warning: {text}", "warning") for text in result.warnings]
-    blocks.append(Paragraph(f"next: estimator plan {result.inputs['network_file']}", "next"))
+    blocks.append(Paragraph(f"next: estimator plan {network_of(result.inputs)}", "next"))
     return tuple(blocks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
+from estimator.report.commands import device_word, network_of
 from estimator.report.phrases import NOTHING, times
 from estimator.units import format_bytes, format_seconds, format_si
 
@@ -141,7 +142,7 @@ def _row(point: SweepPoint, swept: Sequence[str], *, best: bool) -> tuple[str, .
 
 
 def _next(result: SweepResult, best: SweepPoint | None) -> str:
-    network = result.inputs.get("network_file", "NET")
+    network = network_of(result.inputs)
     if best is None:
         return f"next: estimator memory {network}"
     said = {name: value for name, value in best.settings.items() if name not in {"device", "batch"}}
@@ -149,6 +150,5 @@ def _next(result: SweepResult, best: SweepPoint | None) -> str:
         f" --set {name.removeprefix('set ')}={value}" if name.startswith("set ") else f" --{name} {value}"
         for name, value in said.items()
     )
-    device = str(best.settings.get("device", result.inputs["device"][0]))
-    device = f'"{device}"' if " " in device else device
+    device = device_word(str(best.settings.get("device", result.inputs["device"][0])))
     return f"next: estimator predict {network} --device {device} --batch {best.batch}{flags}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Paragraph, Table
+from estimator.report.commands import file_word
 from estimator.units import format_bytes, format_si
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _COLUMNS = (
 )
 
 
-def layers_screen(result: LayersResult) -> Screen:
-    """Return totals first, then a row a layer."""
+def layers_screen(result: LayersResult, *, asked: str) -> Screen:
+    """Return totals first, then a row a layer; ``asked`` is what the command was given as the network."""
     total = result.total
     rows = [*map(_row, result.layers), _total_row(total)]
     return (
@@ -46,7 +47,7 @@ def layers_screen(result: LayersResult) -> Screen:
             emphasis=frozenset({len(rows) - 1}),
         ),
         *(Paragraph(f"warning: {text}", "warning") for text in result.warnings),
-        Paragraph(f"next: estimator predict {result.network}", "next"),
+        Paragraph(f"next: estimator predict {file_word(asked)}", "next"),
     )
 
 
