@@ -44,13 +44,22 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A call that no layer describes: it became Custom, with what was measured of it."""
+    """A call that no layer describes: it became Custom, with what was measured of it.
+
+    ``unknown`` says what of it could not be told: its FLOPs are then one for each element that comes out.
+    """
 
     path: str
     function: str
     calls: int
     flops: int
     bytes: int
+    unknown: str = ""
+
+    @property
+    def place(self) -> str:
+        """The path in the network, or the function where it has none."""
+        return self.path or self.function.split(" ", 1)[0]
 
 
 @dataclass(slots=True, kw_only=True)

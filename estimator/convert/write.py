@@ -182,10 +182,25 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - an argument
     return value.text if isinstance(value, Formula) else value
 
 
+def input_names(names: list[str]) -> list[str]:
+    """Return the names of inputs as our language has them: words, none reserved, none twice."""
+    made: list[str] = []
+    for name in names:
+        word = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        word = word if word[:1].isalpha() else f"x{word}"
+        word = f"{word}_1" if word in _RESERVED or word.lower() in _WORDS else word
+        unique, n = word, 1
+        while unique in made:
+            n += 1
+            unique = f"{word}_{n}"
+        made.append(unique)
+    return made
+
+
 def plain_network(network: Converted, *, folded: bool = True) -> dict[str, Any]:
     """Return the network as the mappings and lists that its YAML holds."""
     tree = fold(network, blocks=folded)
-    inputs = [given.name for given in network.inputs]
+    inputs = input_names([given.name for given in network.inputs])
     kept = {use.item.result for use in tree.outputs if use.item is not None}
     for entry in network.entries:
         kept |= {other for other in (entry.reuse, entry.tie) if other is not None}
@@ -196,8 +211,8 @@ def plain_network(network: Converted, *, folded: bool = True) -> dict[str, Any]:
     if network.params:
         result["params"] = network.params
     result["inputs"] = {
-        g.name: {"shape": _value(list(g.shape))} | ({"dtype": g.dtype} if g.dtype != "float32" else {})
-        for g in network.inputs
+        name: {"shape": _value(list(g.shape))} | ({"dtype": g.dtype} if g.dtype != "float32" else {})
+        for name, g in zip(inputs, network.inputs, strict=True)
     }
     last = tree.items[-1] if tree.items else None
     outputs = []

@@ -7,7 +7,7 @@ import pytest
 
 from estimator.catalog.networks import parse_network
 from estimator.catalog.text_files import SourceText
-from estimator.convert.huggingface import FAMILIES, huggingface_network
+from estimator.convert.huggingface import families, huggingface_network
 from estimator.convert.keras_json import keras_network
 from estimator.convert.sizes import formula
 from estimator.convert.sources import convert_source, is_source
@@ -74,13 +74,13 @@ WHISPER = {
 def test_a_configuration_gives_the_published_number_of_parameters(
     config: dict[str, Any], parameters: int
 ) -> None:
-    text = yaml_text(huggingface_network(json.dumps(config), "model"))
+    text = yaml_text(huggingface_network(json.dumps(config), "model").plain)
     network = network_of(text)
     assert lower(network, Training(batch=1)).parameters == parameters
 
 
 def test_a_configuration_is_a_few_lines() -> None:
-    text = yaml_text(huggingface_network(json.dumps(LLAMA), "llama3"))
+    text = yaml_text(huggingface_network(json.dumps(LLAMA), "llama3").plain)
     assert "base: llama" in text
     assert text.count("\n") < 8
 
@@ -88,7 +88,7 @@ def test_a_configuration_is_a_few_lines() -> None:
 def test_every_family_names_a_network_of_the_zoo() -> None:
     from estimator.catalog.networks import zoo
 
-    assert {base for base, _ in FAMILIES.values()} <= set(zoo())
+    assert {base for base, _ in families().values()} <= set(zoo())
 
 
 @pytest.mark.parametrize(
