@@ -147,7 +147,9 @@ class Nester:
 
     def _repeat(self, items: list[Item]) -> list[Item]:
         """Find runs of equal items in a row."""
-        keys = [signature(item, items, n, self.kept) for n, item in enumerate(items)]
+        keys = [
+            signature(item, items, n, self.kept, flows_in=self.single_input) for n, item in enumerate(items)
+        ]
         made: list[Item] = []
         n = 0
         while n < len(items):
@@ -221,8 +223,11 @@ def _inside(item: Item) -> list[Item]:
     return item.layers if isinstance(item, Repeated) else []
 
 
-def signature(item: Item, items: list[Item], n: int, kept: set[int]) -> Any:  # noqa: ANN401 - a nested tuple
-    """Return what makes two items equal: type, arguments, and inputs relative to their place."""
+def signature(item: Item, items: list[Item], n: int, kept: set[int], *, flows_in: bool = False) -> Any:  # noqa: ANN401 - a nested tuple
+    """Return what makes two items equal: type, arguments, and inputs relative to their place.
+
+    ``flows_in`` says that the list's only input is what stands before its first item.
+    """
     if item.entry is not None and (item.entry.reuse is not None or item.entry.tie is not None):
         return ("unique", id(item))
     if item.result in kept and n + 1 < len(items):
@@ -231,7 +236,7 @@ def signature(item: Item, items: list[Item], n: int, kept: set[int]) -> Any:  # 
 
     def place(use: Use) -> Any:  # noqa: ANN401 - a number or an identity
         if use.item is None:
-            return ("in", use.output)
+            return (-1, 0) if flows_in and not n and not use.output else ("in", use.output)
         at = position.get(id(use.item))
         return (at - n if at is not None else ("outer", id(use.item)), use.output)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from estimator.convert.torch_formulas import closed_form
 from estimator.convert.torch_scale import PerSample
 from estimator.convert.torch_trace import Ref, import_torch, tensors_in
 
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
 
 
 class Meter:
-    """FLOPs of products by torch's formulas, and bytes of every operation (each operand once)."""
+    """FLOPs by formulas, and bytes of every operation (each operand once).
+
+    ``flops`` are those of products and of what has a closed form; ``elements`` one for each element that
+    comes out of any operation; ``known`` says that all operations have a formula or go element by element.
+    """
 
     def __init__(self) -> None:
         self.flops = 0
         self.bytes = 0
+        self.elements = 0
+        self.known = True
 
     def mode(self) -> Torch:
         """Return the context to run in."""
@@ -48,7 +55,35 @@ class Meter:
         results = list(tensors_in(out))
         self.bytes += sum(t.numel() * t.element_size() for t in (*tensors_in(args), *results))
         formula = flop_registry.get(func.overloadpacket)
-        self.flops += formula(*args, **kwargs, out_val=out) if formula else 0
+        if formula:
+            self.flops += formula(*args, **kwargs, out_val=out)
+            return
+        name = func.overloadpacket.__name__
+        work = closed_form(name, args, results[0]) if results else None
+        if work is not None:
+            self.flops += round(work)
+            return
+        self.elements += max((t.numel() for t in results), default=0)
+        self.known = self.known and _is_plain(func, name)
+
+    @property
+    def work(self) -> int:
+        """FLOPs of the formulas, or where none applies one for each element."""
+        return self.flops or self.elements
+
+
+_PLAIN = frozenset(
+    {"sum", "mean", "amax", "amin", "max", "min", "prod", "any", "all", "clone", "copy_", "_to_copy", "cat",
+     "fill_", "index", "index_select", "gather", "roll", "flip", "repeat", "constant_pad_nd", "empty",
+     "_conj", "_unsafe_view", "arange", "zeros", "scatter", "index_add", "scatter_add"}
+)  # fmt: skip
+
+
+def _is_plain(func: Any, name: str) -> bool:  # noqa: ANN401 - an operator
+    """Tell whether an operator does about one operation for each element, or only moves them."""
+    import torch
+
+    return torch.Tag.pointwise in func.tags or name in _PLAIN
 
 
 def measured(call: Call, scaled: Scaled) -> Meter:

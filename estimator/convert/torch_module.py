@@ -57,10 +57,7 @@ def convert(
     except InputError:
         raise
     except Exception as error:
-        raise InputError(
-            f"the forward of {name} fails on the meta device: {type(error).__name__}: {error}",
-            hint="a forward that looks at values cannot be traced",
-        ) from error
+        raise _failed(name, inputs, error) from error
     state = translate(marked, list(inputs), training_only)
     outputs = [state.output(index) for index in first.outputs]
     return Converted(
@@ -69,6 +66,25 @@ def convert(
         scopes=first.scopes, scaled=marked,
         output_shapes=[marked.trace.values[i].shape[1:] for i in first.outputs],
     )  # fmt: skip
+
+
+_OF_VALUES = ("meta tensor", "meta device", "data-dependent", "'Meta' backend", ".item()")
+
+
+def _failed(name: str, inputs: Sequence[Given], error: Exception) -> InputError:
+    """Return the error of a forward that failed: it looks at values, or its inputs do not fit."""
+    said = str(error).strip()
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if isinstance(error, NotImplementedError) or any(word in said for word in _OF_VALUES):
+        return InputError(
+            f"the forward of {name} fails on the meta device: {what}",
+            hint="a forward that looks at values cannot be traced",
+        )
+    shapes = ", ".join(f"{g.name} {'x'.join(str(size) for size in g.shape)} ({g.dtype})" for g in inputs)
+    return InputError(
+        f"the forward of {name} fails with {shapes}: {what}",
+        hint="check --input: the shape of one sample, without the batch",
+    )
 
 
 def _inputs(torch: Torch, inputs: Sequence[Given], batch: int) -> tuple[Any, ...]:

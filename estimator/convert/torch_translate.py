@@ -292,14 +292,18 @@ class Translation:
         if inputs is None:
             inputs, args["params"] = self._custom_inputs(call)
         samples = self.scaled.batch * rows
-        args["flops"] = round(meter.flops / samples) if flops is None else flops
+        known = meter.known or bool(meter.flops) or flops is not None
+        work = meter.work / samples if flops is None else flops
+        args["flops"] = max(1, round(work), 0 if known else prod(args["out_shape"]))
         args["bytes"] = max(1, round(meter.bytes / samples))
         source = self.step(call, "Custom", args, inputs)
         if factors[:1] > (rows,):
             source = self.step(call, "Flatten", {"start_dim": 0, "end_dim": 1}, [source])
         for index in call.outputs:
             self._sources[index] = source
-        self.gaps.append(Gap(call.path, f"{call.function} ({reason})", 1, args["flops"], args["bytes"]))
+        unknown = "" if known else "FLOPs"
+        function = f"{call.function} ({reason})"
+        self.gaps.append(Gap(call.path, function, 1, args["flops"], args["bytes"], unknown))
 
     def _rows(self, call: Call) -> int:
         """Return the multiple of the batch that the first dimension of the call's first input is."""
