@@ -63,7 +63,8 @@ def huggingface_network(text: str, name: str, file: str = "") -> Configured:
     if kind not in known:
         raise InputError(f"{file}: model type {kind!r} is not known", hint=_hint(kind, known))
     base, parameters = known[kind]
-    source = f"config.json of {config.get('_name_or_path') or name}, model type {kind}"
+    origin = " ".join(str(config.get("_name_or_path") or name).split())
+    source = f"config.json of {origin}, model type {kind}"
     plain = {"format": 1, "name": name, "base": base, "source": source, "params": parameters(settings)}
     if config.get("quantization_config") is not None:
         settings.notes.append(
