@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
 from estimator.workload.kernel import Phase
@@ -37,14 +38,18 @@ def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
     for index, call in enumerate(calls):
         flowing = [tensor for tensor in (*call.arguments, *call.outputs) if tensor.requires_grad]
         for tensor in flowing:
-            span = spans.setdefault(tensor.storage, [index, index, 0])
-            span[1], span[2] = index, max(span[2], tensor.bytes)
+            span = spans.get(tensor.storage)
+            if span is None:
+                spans[tensor.storage] = [index, index, tensor.bytes]
+            else:
+                span[1], span[2] = index, max(span[2], tensor.bytes)
         if written[id(call.record)] is None:
             for tensor in flowing[1:]:
                 groups.join(flowing[0].storage, tensor.storage)
-    alive = _alive(spans, groups, len(calls))
+    group_of = {storage: groups.of(storage) for storage in spans}
+    alive = _alive(spans, group_of, len(calls))
     return [
-        live + max(0, (written[id(call.record)] or 0) - _own(call, groups))
+        live + (max(0, size - _own(call, group_of)) if (size := written[id(call.record)]) else 0)
         for call, live in zip(calls, alive, strict=True)
     ]
 
@@ -57,6 +62,8 @@ class _Groups:
 
     def of(self, storage: int) -> int:
         """Return the one that stands for the group."""
+        if storage not in self._above:
+            return storage
         top = storage
         while (above := self._above.get(top, top)) != top:
             top = above
@@ -69,11 +76,11 @@ class _Groups:
         self._above[self.of(second)] = self.of(first)
 
 
-def _alive(spans: dict[int, list[int]], groups: _Groups, count: int) -> list[int]:
+def _alive(spans: dict[int, list[int]], group_of: dict[int, int], count: int) -> list[int]:
     """Return the bytes alive at each call; of a group that shares memory the largest member counts."""
     shared: dict[int, list[list[int]]] = defaultdict(list)
     for storage, span in spans.items():
-        shared[groups.of(storage)].append(span)
+        shared[group_of[storage]].append(span)
     changes = [0] * (count + 1)
     for members in shared.values():
         if len(members) == 1:
@@ -81,15 +88,27 @@ def _alive(spans: dict[int, list[int]], groups: _Groups, count: int) -> list[int
             changes[made] += size
             changes[used + 1] -= size
             continue
-        largest: dict[int, int] = {}
-        for made, used, size in members:
-            for index in range(made, used + 1):
-                largest[index] = max(size, largest.get(index, 0))
-        for index, size in largest.items():
-            changes[index] += size
-            changes[index + 1] -= size
+        _add_largest(members, changes)
     total = 0
     return [total := total + change for change in changes[:count]]
+
+
+def _add_largest(members: list[list[int]], changes: list[int]) -> None:
+    """Add to ``changes`` how the largest of the spans that hold a call changes from call to call."""
+    begins = sorted(members)
+    edges = sorted({made for made, _, _ in members} | {used + 1 for _, used, _ in members})
+    alive: list[tuple[int, int]] = []  # a heap: the size negated, the first call after the span
+    before = taken = 0
+    for index in edges:
+        while taken < len(begins) and begins[taken][0] == index:
+            _, used, size = begins[taken]
+            heappush(alive, (-size, used + 1))
+            taken += 1
+        while alive and alive[0][1] <= index:
+            heappop(alive)
+        largest = -alive[0][0] if alive else 0
+        changes[index] += largest - before
+        before = largest
 
 
 def _written(record: Record) -> int | None:
@@ -102,11 +121,11 @@ def _written(record: Record) -> int | None:
     return sum(sorted(written)[-_PAIR:]) if written else None
 
 
-def _own(call: LoweredCall, groups: _Groups) -> int:
+def _own(call: LoweredCall, group_of: dict[int, int]) -> int:
     """Return the bytes of the gradients that a call's backward takes and gives."""
     sizes: dict[int, int] = {}
     for tensor in (*call.arguments, *call.outputs):
         if tensor.requires_grad:
-            group = groups.of(tensor.storage)
+            group = group_of[tensor.storage]
             sizes[group] = max(sizes.get(group, 0), tensor.bytes)
     return sum(sizes.values())

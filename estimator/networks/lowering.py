@@ -137,6 +137,7 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     values: list[tuple[Tensor, ...] | None] = [(tensor,) for tensor in inputs]
     calls: list[_Call] = []
     records: dict[int, Record] = {}
+    known: dict[tuple[int, ...], Record] = {}
     errors: list[InputError] = []
     storages = 0
     sizes: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
@@ -153,7 +154,9 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
             continue
         tensors = [argument for argument in arguments if argument is not None]
         try:
-            left = _recorded(node, tensors, setting if node.trainable else frozen)
+            key = _same(node, tensors)
+            left = known.get(key) or _recorded(node, tensors, setting if node.trainable else frozen)
+            known[key] = left
             _check_shared(node, left, records)
         except InputError as error:
             errors.append(error)
@@ -163,9 +166,9 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
         outputs, saved, storages = _placed(left, tensors, storages)
         # A view that is saved keeps all of what it looks at, and no more where it repeats elements.
         saved = {storage: sizes.get(storage, size) for storage, size in saved.items()}
-        made = dict(left.sizes)
         for own, tensor in zip(left.outputs, outputs, strict=True):
-            sizes.setdefault(tensor.storage, made.get(own.storage, tensor.bytes))
+            if tensor.storage not in sizes:
+                sizes[tensor.storage] = dict(left.sizes).get(own.storage, tensor.bytes)
         values.append(outputs)
         calls.append(_Call(node, left, tuple(tensors), outputs, saved))
     if errors:
@@ -203,6 +206,17 @@ def _weight_shape(left: Record) -> list[int] | None:
     return next((list(weight.shape) for weight in left.weights if weight.name == "weight"), None)
 
 
+def _same(node: Node, tensors: list[Tensor]) -> tuple[int, ...]:
+    """Return a key that calls which leave the same record share: hashing all of their arguments is slow.
+
+    A shape is one object from the record that made it on, and lives as long as the tensors do.
+    """
+    parts = [id(node.layer), int(node.trainable)]
+    for tensor in tensors:
+        parts += (id(tensor.shape), id(tensor.dtype), id(tensor.strides), int(tensor.requires_grad))
+    return tuple(parts)
+
+
 def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
     """Record one call; a LayerError gets the place of the argument it blames."""
     try:
@@ -230,18 +244,18 @@ def _placed(
     left: Record, tensors: list[Tensor], storages: int
 ) -> tuple[tuple[Tensor, ...], dict[int, int], int]:
     """Give a record's storages their numbers in the network."""
-
-    def place(storage: int) -> int:
-        return tensors[-1 - storage].storage if storage < 0 else storages + storage
-
-    outputs = tuple(
-        [Tensor(t.shape, t.dtype, t.requires_grad, place(t.storage), t.strides) for t in left.outputs]
-    )
-    saved = {place(storage): size for storage, size in left.saved}
-    highest = max(
-        [t.storage for t in left.outputs] + [storage for storage, _ in left.saved] + [0],
-    )
-    return outputs, saved, storages + highest
+    outputs: list[Tensor] = []
+    saved: dict[int, int] = {}
+    highest = 0
+    for t in left.outputs:
+        own = t.storage
+        placed = tensors[-1 - own].storage if own < 0 else storages + own
+        outputs.append(Tensor(t.shape, t.dtype, t.requires_grad, placed, t.strides))
+        highest = max(own, highest)
+    for own, size in left.saved:
+        saved[tensors[-1 - own].storage if own < 0 else storages + own] = size
+        highest = max(own, highest)
+    return tuple(outputs), saved, storages + highest
 
 
 def _layers(
@@ -261,9 +275,10 @@ def _layers(
     for index, call in enumerate(calls):
         saved = 0
         for storage, size in call.saved.items():
-            new = max(0, size - held.get(storage, 0))
-            saved += new * times.get(storage, 1 if storage < 0 else call.node.times)
-            held[storage] = max(size, held.get(storage, 0))
+            before = held.get(storage, 0)
+            if size > before:
+                saved += (size - before) * times.get(storage, 1 if storage < 0 else call.node.times)
+                held[storage] = size
         weights = _own_weights(call)
         kernels = call.record.kernels * call.node.times + adds.get(index, ()) + _weight_adds(call, training)
         if recompute:
@@ -277,8 +292,8 @@ def _layers(
                 path=call.node.path,
                 kind=call.node.layer.type_name,
                 output_shape=call.outputs[0].shape,
-                parameters=sum(weight.numel for weight in weights),
-                trainable_parameters=sum(weight.numel for weight in weights if weight.trainable),
+                parameters=sum([weight.numel for weight in weights]) if weights else 0,
+                trainable_parameters=sum([w.numel for w in weights if w.trainable]) if weights else 0,
                 saved_bytes=saved,
                 kernels=kernels,
                 training_only=call.node.training_only,
@@ -289,7 +304,7 @@ def _layers(
 
 def _own_weights(call: _Call) -> list[Weight]:
     """Return the weights that this call is the first to use."""
-    if call.node.shares is not None:
+    if not call.record.weights or call.node.shares is not None:
         return []
     return [
         weight
@@ -322,8 +337,11 @@ def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kern
     uses: dict[Reference, int] = {}
     for call in calls:
         for reference in call.node.inputs:
-            made = calls[reference.node - first].node.times if reference.node >= first else 1
-            uses[reference] = uses.get(reference, 0) + max(1, call.node.times // made)
+            count = 1
+            if call.node.times > 1:
+                made = calls[reference.node - first].node.times if reference.node >= first else 1
+                count = max(1, call.node.times // made)
+            uses[reference] = uses.get(reference, 0) + count
     adds: dict[int, tuple[Kernel, ...]] = {}
     for reference, count in uses.items():
         index = reference.node - first

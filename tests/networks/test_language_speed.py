@@ -38,3 +38,17 @@ layers:
       - {{type: Residual, layers: [ReLU]}}
 """
     assert seconds_for(text) < LIMIT_S
+
+
+def test_values_that_share_a_gradient_and_live_to_the_end() -> None:
+    names = ", ".join(f"v{i}" for i in range(LAYERS))
+    text = f"""
+inputs: {{x: [1]}}
+layers:
+  - {{type: Linear, out_features: 1}}
+  - {{repeat: {LAYERS}, type: AddScalar, value: 1.0, name: "v${{i}}"}}
+  - {{type: Concat, from: [{names}], dim: 1}}
+"""
+    started = time.process_time()
+    lower(read_network(read_document(text, "net.yaml")), Training(batch=1))
+    assert time.process_time() - started < LIMIT_S
