@@ -38,9 +38,23 @@ def layers_result(workload: Workload, *, precision: str) -> LayersResult:
             saved_bytes=sum(row.saved_bytes for row in rows),
             kernels=sum(row.kernels for row in rows),
         ),
-        warnings=tuple(
-            f"layer {path} is Custom: its figures are the user's own" for path in workload.custom_layers
+        warnings=(
+            *unstated_warnings(workload.unstated_layers),
+            *(
+                f"layer {path} is Custom: its figures are the user's own"
+                for path in workload.custom_layers
+                if path not in workload.unstated_layers
+            ),
         ),
+    )
+
+
+def unstated_warnings(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return that Custom layers count nothing, because nothing is said of their work."""
+    return tuple(
+        f"layer {path} is Custom and says neither its FLOPs nor its bytes: it counts as no work at all; "
+        "write flops: and bytes:"
+        for path in paths
     )
 
 

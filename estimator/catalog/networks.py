@@ -16,6 +16,7 @@ from estimator.document import ListNode, Scalar
 from estimator.errors import InputError, suggestion
 from estimator.networks.language.read import read_network
 from estimator.networks.language.recipe import read_recipe
+from estimator.networks.language.terms import whole_if_so
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,12 +52,14 @@ def find_network(name: str) -> SourceText:
     found = known.get(name) or _by_loose_name(known).get(_loose(name))
     if found is not None and not _is_path(name):
         return read_text_file(found)
-    if _is_path(name) or Path(name).is_file():
+    if _is_path(name) or Path(name).is_file() or Path(name).is_fifo():
         return read_text_file(name)
     if not name.strip():
         raise InputError("no network is named", hint="give a name of the zoo or a YAML file")
     if find_converted(name) is not None or name.partition(":")[0] in PACKAGES:
         return converted_source(name)
+    if Path(name).exists():
+        return read_text_file(name)  # says what is there instead of a file
     hint = suggestion(name, known) or "give a name of the zoo ('estimator networks list') or a YAML file"
     raise InputError(f"unknown network {name!r}", hint=hint)
 
@@ -122,7 +125,7 @@ def parse_overrides(texts: Iterable[str]) -> dict[str, Value]:
 
 def _plain(node: Node, text: str) -> Value:
     if isinstance(node, Scalar):
-        return node.value
+        return whole_if_so(node.value)
     if isinstance(node, ListNode):
         return tuple(_plain(item, text) for item in node.items)
     raise InputError(f"--set: cannot read {text!r}", hint="a value is a number, a word or a list")

@@ -44,7 +44,9 @@ def predictions_for(
     from estimator.app.prediction import predict_named
     from estimator.app.request import training_of
     from estimator.app.source import open_network
+    from estimator.app.work import unstated_warnings
     from estimator.catalog.calibration import load_calibration
+    from estimator.networks.lowering import unstated
 
     described = open_network(request.network, request.overrides, sys.stdin.buffer)
     training = training_of(request, described.training)
@@ -67,7 +69,8 @@ def predictions_for(
         "parameters": dict(described.network.parameters),
         "network_file": request.network,
     }
-    return Answered(predictions=predictions, warnings=refused, inputs=inputs)
+    warnings = (*refused, *unstated_warnings(unstated(described.network)))
+    return Answered(predictions=predictions, warnings=warnings, inputs=inputs)
 
 
 def grounding_here(root: Path | None) -> Callable[[Device], Grounds] | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from estimator.networks.training import Training
     from estimator.workload.kernel import Kernel
 
+_LEAST_BATCHED = 2  # dimensions of a shape that may have a batch of its own besides ours
 _LARGEST_TENSOR = 2**50  # elements; beyond it a description is a mistake, not a network
 
 
@@ -76,6 +77,16 @@ def lower(network: Network, training: Training) -> Workload:
         repeats=training.accumulation,
         input_bytes=sum(tensor.bytes for tensor in inputs),
         custom_layers=tuple(call.node.path for call in calls if call.node.layer.type_name == "Custom"),
+        unstated_layers=unstated(network),
+    )
+
+
+def unstated(network: Network) -> tuple[str, ...]:
+    """Return the Custom layers of which nothing is said: neither FLOPs nor bytes."""
+    return tuple(
+        node.path
+        for node in network.nodes
+        if node.layer.type_name == "Custom" and not {"flops", "bytes"} & set(node.places)
     )
 
 
@@ -227,9 +238,10 @@ def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
         )
     except LayerError as error:
         at = node.places.get(error.argument or "", node.at)
-        raise InputError(error.message, at=at, hint=error.hint or node.hint) from None
+        hint = error.hint or node.hint or _batch_hint(node, tensors, setting)
+        raise InputError(_with_batch(error.message, tensors), at=at, hint=hint) from None
     except (ValueError, IndexError):  # unpacked another number of inputs, or asked for a missing dimension
-        shapes = ", ".join(str(list(t.shape)) for t in tensors) or "none"
+        shapes = ", ".join(_shape(t) for t in tensors) or "none"
         text = f"{node.layer.type_name}: cannot take these inputs: {shapes}"
         raise InputError(text, at=node.at, hint=node.hint) from None
     if any(prod(t.shape) > _LARGEST_TENSOR for t in left.outputs):
@@ -238,6 +250,31 @@ def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
             at=node.at,
         )
     return left
+
+
+def _shape(tensor: Tensor) -> str:
+    """Write a shape as files do, with a word for the batch, which they do not have."""
+    return f"[{', '.join(['batch', *map(str, tensor.shape[1:])])}]"
+
+
+def _with_batch(message: str, tensors: list[Tensor]) -> str:
+    """Name the batch in the shapes that a layer's message shows: its size may be one to try with."""
+    for tensor in tensors:
+        message = message.replace(str(list(tensor.shape)), _shape(tensor))
+    return message
+
+
+def _batch_hint(node: Node, tensors: list[Tensor], setting: Setting) -> str | None:
+    """Return what to do where an input of the network would fit without its first dimension."""
+    if len(tensors) != 1 or tensors[0].storage >= 0 or len(tensors[0].shape) <= _LEAST_BATCHED:
+        return None
+    (x,) = tensors
+    without = Signature((x.shape[0], *x.shape[2:]), x.dtype, x.requires_grad)
+    try:
+        record(node.layer, (without,), setting)
+    except (LayerError, ValueError, IndexError):
+        return None
+    return f"shapes are written without the batch: leave the {x.shape[1]} out if it is one"
 
 
 def _placed(

@@ -80,7 +80,8 @@ class Footprint:
 class Workload:
     """A training step of ``batch`` samples on one device.
 
-    ``repeats`` forward and backward passes (accumulation) precede the one pass of ``optimizer``.
+    ``repeats`` forward and backward passes (accumulation) precede the one pass of ``optimizer``. The work of
+    ``custom_layers`` is what the user says, of ``unstated_layers`` among them the user says nothing.
     """
 
     network: str
@@ -93,6 +94,7 @@ class Workload:
     input_bytes: int = 0
     tokens_per_sample: int | None = None
     custom_layers: tuple[str, ...] = field(default=())
+    unstated_layers: tuple[str, ...] = field(default=())
 
     @property
     def parameters(self) -> int:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
 from estimator.catalog.excerpts import describe
 from estimator.catalog.networks import find_network, load_network, load_recipe, parse_overrides, zoo
 from estimator.catalog.text_files import read_stream, read_text_file
+from estimator.catalog.yaml_reader import read_document
 from estimator.errors import EXIT_BAD_INPUT, InputError
+from estimator.layers.special import Custom
+from estimator.networks.language.read import read_network
 from estimator.networks.lowering import check
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = "params: {d: 8}\ninputs: {x: [$d]}\nlayers: [{type: Linear, out_features: 2}]\n"
 
@@ -133,3 +135,42 @@ def test_values_to_set_are_written_as_in_yaml() -> None:
 def test_values_to_set_that_cannot_be_read_are_refused(texts: list[str]) -> None:
     with pytest.raises(InputError, match="--set"):
         parse_overrides(texts)
+
+
+def test_whole_numbers_of_parameters_and_arguments_may_be_written_as_floats(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "params: {d: 8}\ninputs: {x: [$d]}\nlayers: [{type: Custom, out_shape: [4], bytes: 1e3}]\n", "utf-8"
+    )
+    network = load_network(str(path), ["d=1.6e1"])
+    assert network.inputs[0].shape == (16,)
+    assert network.nodes[0].layer == Custom(out_shape=(4,), bytes=1000)
+
+
+def test_what_is_no_file_is_named_for_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert refusal("mine") == "'mine' is a directory; name a file in it"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_read_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=Path("pipe").write_text, args=(GOOD,))
+    writer.start()
+    assert len(load_network("pipe").nodes) == 1
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("/dev/fd/63", "network"),
+        ("/proc/self/fd/11", "network"),
+        ("a/mine.yaml", "mine"),
+        ("a\x1bb.yaml", "network"),
+    ],
+)
+def test_a_network_without_a_name_has_that_of_its_file(file: str, name: str) -> None:
+    assert read_network(read_document(GOOD, file)).name == name

@@ -34,7 +34,7 @@ NETWORK = "inputs: {x: {shape: [8]}}\nlayers: [{type: Linear, out_features: 4}]\
         (("predict", "resnet50", "-d", "t4", "--format", "jsn"), "did you mean 'json'"),
         (("predict", "resnet50", "-d", "t4", "-o", "answer.xyz"), "format"),
         (("layers", "missing.yaml"), "there is no file"),
-        (("layers", "."), "unknown network"),
+        (("layers", "."), "is a directory; name a file in it"),
         (("detect", "--root", "nowhere"), "no directory or host record"),
         (("detect", "--root", ""), "--root"),
         (("devices", "show", "voodoo2"), "unknown device"),

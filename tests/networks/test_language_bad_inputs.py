@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from estimator.errors import EXIT_BAD_INPUT, CombinedInputError, InputError
 from estimator.networks.language.read import read_network
 from estimator.networks.lowering import check
 
+AT_ONCE_S = 0.2
 CASES = yaml.safe_load((Path(__file__).parent.parent / "golden" / "bad_inputs.yaml").read_text("utf-8"))
 
 
@@ -189,3 +191,28 @@ def test_a_layer_without_input_says_where_it_could_come_from() -> None:
 def test_small_files_that_stand_for_endless_networks_are_stopped(text: str) -> None:
     error = refusal(f"inputs: {{x: [8]}}\n{text}\n")
     assert any(says in str(error) for says in ("too many repetitions", "200,000 layers", "nest deeper"))
+
+
+@pytest.mark.parametrize("key", ["name", "family", "source"])
+def test_texts_that_screens_print_hold_no_control_characters(key: str) -> None:
+    error = refusal(f'{key}: "a\\e[31mRED\\nb"\ninputs: {{x: [8]}}\nlayers: [ReLU]\n')
+    assert str(error).startswith(f"net.yaml:1:{len(key) + 3}: {key!r} has the character '\\x1b'")
+
+
+def test_shapes_in_messages_say_batch_not_the_one_tried_with() -> None:
+    conv = "layers: [{type: Conv2d, out_channels: 8, kernel_size: 40}]"
+    assert "does not fit input [batch, 3, 32, 32]" in str(refusal(f"inputs: {{x: [3, 32, 32]}}\n{conv}"))
+    error = refusal(f"inputs: {{x: [1, 3, 64, 64]}}\n{conv}")
+    assert "got [batch, 1, 3, 64, 64]" in str(error)
+    assert error.hint == "shapes are written without the batch: leave the 1 out if it is one"
+
+
+def test_no_batch_is_suspected_where_leaving_it_out_does_not_help() -> None:
+    text = "inputs: {x: [5, 4, 3, 32, 32]}\nlayers: [{type: Conv2d, out_channels: 8, kernel_size: 3}]"
+    assert refusal(text).hint is None
+
+
+def test_repeats_within_repeats_are_multiplied_before_they_are_expanded() -> None:
+    started = time.process_time()
+    refusal("inputs: {x: [8]}\nlayers: [{repeat: 10000, layers: [{repeat: 10000, layers: [ReLU]}]}]")
+    assert time.process_time() - started < AT_ONCE_S

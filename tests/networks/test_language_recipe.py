@@ -95,7 +95,7 @@ def test_arguments_of_an_optimizer_add_what_torch_adds(text: str, states: int, m
         ("batch: 1.5", "expected a whole number"),
         ("epochs: -1", "epochs: must not be negative"),
         ("epochs: .nan", "epochs: must be a finite number"),
-        ("steps: 1e3", "steps: expected a whole number"),
+        ("steps: 1.5e0", "steps: expected a whole number"),
         ("batchsize: 3", "unknown key 'batchsize' in 'training'; did you mean 'batch'?"),
         ("epochs: 3\nsteps: 4", "recipe.yaml:2:8: a run is either 'epochs' or 'steps' long"),
         ("precision: fp23", "unknown precision 'fp23'; did you mean 'fp32'?"),
@@ -124,3 +124,8 @@ def test_a_bad_recipe_is_refused(text: str, says: str) -> None:
 
 def test_no_setting_of_the_software_is_forgotten() -> None:
     assert set(recipe.SOFTWARE) == {field.name for field in fields(Software)}
+
+
+def test_whole_numbers_may_be_written_as_floats() -> None:
+    training = read("samples: 1.2e6\nsteps: 1e3\nbatch: 64.0\n")
+    assert (training.samples, training.steps, training.batch) == (1_200_000, 1000, 64)

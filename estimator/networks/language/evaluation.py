@@ -39,6 +39,11 @@ class Evaluator:
         if self._steps > MOST_STEPS:
             raise self._problems.stop("the network expands to too many repetitions", at)
 
+    def afford(self, at: Location, count: int) -> None:
+        """Raise StopReadingError where work to come would pass the limit; it is not counted yet."""
+        if self._steps + count > MOST_STEPS:
+            raise self._problems.stop("the network expands to too many repetitions", at)
+
     def scan(self, at: Location, count: int) -> None:
         """Count looks at whole lists."""
         if count:

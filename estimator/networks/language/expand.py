@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from estimator.networks.language.arithmetic import shown
 from estimator.networks.language.binding import check_names
 from estimator.networks.language.evaluation import Evaluator
+from estimator.networks.language.growth import least_steps
 from estimator.networks.language.items import (
     BlockItem,
     BrokenItem,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from estimator.networks.language.tokens import Value
 
 DEEPEST = 48
+_MANY = 100  # repetitions that are worth a look at what they hold
 
 
 class Expander:
@@ -101,6 +103,8 @@ class Expander:
         path = "" if has_own_names else frame.paths.take(name or common.label)
         entry, start = flow, len(self.nodes)
         values = dict(frame.values)
+        if count > _MANY:
+            self._evaluator.afford(common.at, count * least_steps(item, frame.values, count=1))
         for k in range(count):
             if not isinstance(count, bool):  # a condition leaves the counter of the repeat around it alone
                 values[common.var] = k

@@ -43,6 +43,7 @@ INPUT_KEYS = ("shape", "dtype")
 BLOCK_KEYS = ("args", "layers")
 SHAPE = Items(Whole(Range(1)))
 MOST_DIMENSIONS = 8
+_DESCRIPTORS = ("/dev/", "/proc/")
 DTYPES: Mapping[str, DType] = {
     "float64": DType.FP64, "float32": DType.FP32, "float16": DType.FP16, "bfloat16": DType.BF16,
     "int64": DType.INT64, "int32": DType.INT32, "int8": DType.INT8, "uint8": DType.INT8, "bool": DType.BOOL,
@@ -131,11 +132,19 @@ class _Reader:
             return ""
         if isinstance(node, Scalar) and isinstance(node.value, int | float) and key == "name":
             return str(node.value)
-        return checked(node, Text(), key, self.values, self.problems) or ""
+        text = checked(node, Text(), key, self.values, self.problems) or ""
+        if text.isprintable():
+            return text
+        odd = next(character for character in text if not character.isprintable())
+        self.problems.add(f"{key!r} has the character {odd!r}", node.at, "write letters, digits and spaces")
+        return ""
 
     def _file_name(self) -> str:
-        last = self.document.at.file.replace("\\", "/").rsplit("/", 1)[-1]
-        return last.split(".", 1)[0] or "network"
+        """Return the file's name without its ending; a descriptor (of ``<(…)``) has only a number."""
+        path = self.document.at.file.replace("\\", "/")
+        last = path.rsplit("/", 1)[-1].split(".", 1)[0]
+        is_name = not path.startswith(_DESCRIPTORS) and all(map(str.isprintable, last))
+        return (last if is_name else "") or "network"
 
     def _inputs(self) -> tuple[Input, ...]:
         section = self.nodes.get("inputs")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from estimator.networks.language.tokens import Value
 
 LONGEST_LIST = 1000
+_LARGEST_EXACT = 2**53  # whole numbers beyond are not told apart as floats
 
 _NAME = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _EXPRESSION = re.compile(r"\$\{([^{}]*)\}")
@@ -70,12 +71,18 @@ def read_term(node: Node, problems: Problems) -> Term:
     if isinstance(node, ListNode):
         return _list_term(node, problems)
     if not isinstance(node.value, str) or "$" not in node.value:
-        return Term(node.at, node.value)
+        return Term(node.at, whole_if_so(node.value))
     try:
         return _text_term(node.value, node.at)
     except ExpressionError as error:
         problems.add(error.message, node.at, error.hint)
         return Term(node.at, is_broken=True)
+
+
+def whole_if_so(value: Value) -> Value:
+    """Return a number written ``1.2e6`` or ``8.0`` as the whole number it is; a computed quotient stays."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_EXACT
+    return int(value) if isinstance(value, float) and is_whole else value
 
 
 def _list_term(node: ListNode, problems: Problems) -> Term:
