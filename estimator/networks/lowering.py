@@ -152,6 +152,7 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     errors: list[InputError] = []
     storages = 0
     sizes: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
+    parameters: set[int] = set()  # that a layer hands out as they are: they lie in memory anyway
     frozen = replace(setting, trainable=False)
     for node in network.nodes:
         try:
@@ -176,8 +177,10 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
         records[len(values) - len(inputs)] = left
         outputs, saved, storages = _placed(left, tensors, storages)
         # A view that is saved keeps all of what it looks at, and no more where it repeats elements.
-        saved = {storage: sizes.get(storage, size) for storage, size in saved.items()}
+        saved = {s: sizes.get(s, size) for s, size in saved.items() if s not in parameters}
         for own, tensor in zip(left.outputs, outputs, strict=True):
+            if own.storage in left.weight_storages:
+                parameters.add(tensor.storage)
             if tensor.storage not in sizes:
                 sizes[tensor.storage] = dict(left.sizes).get(own.storage, tensor.bytes)
         values.append(outputs)
@@ -301,12 +304,6 @@ def _layers(
     """Turn calls into layers: saved memory counted once, gradients of shared values added up."""
     held: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
     times = {tensor.storage: call.node.times for call in calls for tensor in call.outputs}
-    held |= {  # parameters that a layer hands out as they are lie in memory anyway
-        placed.storage: placed.bytes
-        for call in calls
-        for own, placed in zip(call.record.outputs, call.outputs, strict=True)
-        if own.storage in call.record.weight_storages
-    }
     adds = _gradient_adds(network, calls)
     layers = []
     for index, call in enumerate(calls):

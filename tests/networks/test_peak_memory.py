@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from estimator.catalog.networks import load_network
 from estimator.catalog.yaml_reader import read_document
 from estimator.networks.footprint import block_of
 from estimator.networks.language.read import read_network
@@ -116,3 +117,28 @@ loss: CrossEntropyLoss
 def test_blocks_are_told_by_the_outermost_number() -> None:
     assert block_of("layers.3.Residual.1.Linear") == "layers.3"
     assert block_of("wte") is None
+
+
+def test_a_weight_that_is_computed_is_saved_and_a_parameter_is_not() -> None:
+    text = """
+inputs: {{x: [3, 8, 8]}}
+layers:
+  - {{type: Conv2d, out_channels: 4, kernel_size: 1, name: before}}
+  - {{type: Parameter, shape: [16, 4, 3, 3]}}
+  - {standardise}
+  - {{type: FunctionalConv2d, from: [before, prev]}}
+"""
+
+    def saved(standardise: str) -> int:
+        network = read_network(read_document(text.format(standardise=standardise), "net.yaml"))
+        return lower(network, Training(batch=1)).layers[-1].saved_bytes
+
+    inputs, weights = 4 * 8 * 8 * 4, 16 * 4 * 3 * 3 * 4
+    assert saved("Identity") == inputs
+    assert saved("{type: MulScalar, value: 2.0}") == inputs + weights
+
+
+def test_the_standardised_weights_of_a_normaliser_free_network_are_saved() -> None:
+    """PyTorch keeps 173,869,312 bytes for the backward of timm's eca_nfnet_l0 at batch 1."""
+    layers = lower(load_network("timm:eca_nfnet_l0"), Training(batch=1)).layers
+    assert sum(layer.saved_bytes for layer in layers) == pytest.approx(173_869_312, rel=0.002)

@@ -95,7 +95,7 @@ def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     if bias is not None and apart:
         add_bias(tape, out, bias)
     if x.requires_grad:
-        save_cast_weight(tape, weight)
+        save_made_weight(tape, weight)
         tape.emit(
             product(
                 "linear_dgrad", Phase.DGRAD, GemmShape(1, m, k, n), compute=compute, itemsize=size, weight="b"
@@ -118,9 +118,12 @@ def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     return out
 
 
-def save_cast_weight(tape: Tape, weight: Tensor) -> None:
-    """Keep a weight for dgrad where it is a copy in another format; the parameter itself is kept anyway."""
-    if weight.dtype is not tape.policy.weights:
+def save_made_weight(tape: Tape, weight: Tensor) -> None:
+    """Keep a weight for dgrad where it was made: a copy in another format, or computed by other layers.
+
+    A parameter is kept anyway.
+    """
+    if weight.storage < 0 or weight.dtype is not tape.policy.weights:
         tape.save(weight)
 
 
@@ -211,7 +214,7 @@ def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: Conv
     passes = [Phase.FORWARD]
     if x.requires_grad:
         passes.append(Phase.DGRAD)
-        save_cast_weight(tape, weight)
+        save_made_weight(tape, weight)
     if weight.requires_grad:
         tape.save(x)
         passes.append(Phase.WGRAD)
