@@ -48,8 +48,8 @@ CASES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("srcnn_955", (2,)), ("neumf", (1024,)), ("unet_3d_small", (1,)),
 )  # fmt: skip
 _OPTIMIZERS = {
-    "sgd": "plain SGD", "momentum": "SGD with momentum", "adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop",
-    "adagrad": "Adagrad",
+    "sgd": "plain SGD", "momentum": "SGD with momentum", "adam": "Adam", "adamw": "AdamW",
+    "rmsprop": "RMSprop", "adagrad": "Adagrad",
 }  # fmt: skip
 _MOST_APART = 1.6
 _MODES = {"forward": "training_forward", "backward": "backward", "optimizer": "optimizer"}

@@ -87,7 +87,7 @@ class CpuEntries:
         cycles = _by_kernel(regimes, "cycles", table.category) > 0
         moved, fourth = table.bytes - table.weight_bytes, np.full(len(table.runs), 4.0)
         for some, seconds, by in (
-            (cycles, table.elements / (device.clock_hz * lanes), index("cycles", _CYCLES)[:, None]),
+            (cycles, table.elements / (device.clock_hz * lanes), _join(index("cycles", _CYCLES), compute)),
             (~cycles, moved / draw, _join(index("memory", _SHARE), memory)),
         ):
             add(number, np.where(some, table.runs, 0.0), both=both, order=fourth,

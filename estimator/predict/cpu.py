@@ -32,6 +32,7 @@ _FP32_BYTES = 4
 _COUNTED_BY_WIDTH = frozenset({DType.FP32, DType.FP64})
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 _BLAS_KINDS = frozenset({"gemm", "bmm", "attention", "recurrent"})  # convolutions have a library of their own
+_FAST_CORES_ALONE = "apple"
 _KINDS_WITHOUT_OUTPUT = ("optimizer", "serial")
 _WIDER = {DType.TF32: DType.FP32, DType.FP16: DType.FP32, DType.BF16: DType.FP32, DType.FP8: DType.FP32}
 
@@ -69,7 +70,7 @@ def cpu_times(
     cycles = pick("cycles")[:, None]
     by_core_s = np.where(
         cycles > 0,
-        table.elements[:, None] * cycles / (clocks * lanes),
+        table.elements[:, None] * cycles / (clocks * lanes * compute_scale),
         (moved / pick("memory"))[:, None] / draw,
     )
     memory_s = _longer(by_core_s, moved[:, None] / bus)
@@ -132,7 +133,7 @@ def cpu_peak(
     ``factors`` tell which of the CPU's instructions the framework was built for, and its library of matrix
     products (``blas``) uses.
     """
-    peak = _own_peak(device, dtype)
+    peak = _own_peak(device, dtype) * even_share(device)
     if factors is None:
         return peak
     counted = dtype in _COUNTED_BY_WIDTH
@@ -142,6 +143,23 @@ def cpu_peak(
         limits.append(factors.blas_flop_per_clock.get(device.vendor.lower()))
     per_clock = [limit / narrower for limit in limits if limit is not None]
     return min([peak, *(each * device.clock_hz * cpu_cores(device) for each in per_clock)])
+
+
+def even_share(device: Device) -> float:
+    """Return how much of their rates together a CPU's cores attain when each gets an equal part of a loop.
+
+    OpenMP's static schedule makes the fast cores of a hybrid CPU wait for the slow ones; on Apple's, PyTorch
+    starts threads for the fast ones alone (ATen/ParallelCommon.cpp: hw.perflevel0.physicalcpu).
+    """
+    slow = device.efficiency_cores
+    if slow is None or not slow.units:
+        return 1.0
+    fast_rate = device.architecture.vector[DType.FP32] * device.clock_hz
+    slow_rate = slow.architecture.vector[DType.FP32] * slow.clock_hz
+    together = device.units * fast_rate + slow.units * slow_rate
+    if device.vendor.lower() == _FAST_CORES_ALONE:
+        return device.units * fast_rate / together
+    return (device.units + slow.units) * min(fast_rate, slow_rate) / together
 
 
 def calls_blas(category: Category) -> bool:
