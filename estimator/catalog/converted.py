@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGES = ("torchvision", "timm")  # a name without a package is looked for in this order
+SOURCES = {
+    "torchvision": "https://github.com/pytorch/vision",
+    "timm": "https://github.com/huggingface/pytorch-image-models",
+}
 _FOLDER = ("networks", "converted")
 
 

@@ -7,19 +7,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from estimator.catalog.converted import PACKAGES, converted_source, find_converted
+from estimator.catalog.converted import PACKAGES, converted_names, converted_source, find_converted
+from estimator.catalog.near_networks import loose, near_network
 from estimator.catalog.network_base import with_base
+from estimator.catalog.network_labels import meaning_of
 from estimator.catalog.store import bundled_root, override_roots, profile_files
 from estimator.catalog.text_files import read_text_file
 from estimator.catalog.yaml_reader import read_document
 from estimator.document import ListNode, Scalar
-from estimator.errors import InputError, suggestion
+from estimator.errors import InputError
 from estimator.networks.language.read import read_network
 from estimator.networks.language.recipe import read_recipe
 from estimator.networks.language.terms import whole_if_so
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from estimator.catalog.text_files import SourceText
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 FOLDER = "networks"
 _SUFFIXES = (".yaml", ".yml")
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_WHERE = "give a name of the zoo ('estimator networks list') or a YAML file"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 def zoo() -> dict[str, Path]:
@@ -49,19 +52,34 @@ def find_network(name: str) -> SourceText:
     if found is not None:
         return read_text_file(found)
     known = zoo()
-    found = known.get(name) or _by_loose_name(known).get(_loose(name))
+    found = known.get(name) or _by_loose_name(known).get(loose(name))
     if found is not None and not _is_path(name):
         return read_text_file(found)
-    if _is_path(name) or Path(name).is_file() or Path(name).is_fifo():
+    if (_is_path(name) and meaning_of(name) is None) or _is_there(name, but_folders=True):
         return read_text_file(name)
     if not name.strip():
         raise InputError("no network is named", hint="give a name of the zoo or a YAML file")
     if find_converted(name) is not None or name.partition(":")[0] in PACKAGES:
         return converted_source(name)
-    if Path(name).exists():
+    if _is_there(name):
         return read_text_file(name)  # says what is there instead of a file
-    hint = suggestion(name, known) or "give a name of the zoo ('estimator networks list') or a YAML file"
-    raise InputError(f"unknown network {name!r}", hint=hint)
+    return _labelled(name, known)
+
+
+def _labelled(name: str, known: Collection[str]) -> SourceText:
+    """Return the network that a label of measurement tables stands for. Raises InputError for any other."""
+    meaning = meaning_of(name)
+    if meaning is None:
+        hint = near_network(name, known) or _of_converted(name) or _WHERE
+        raise InputError(f"unknown network {name!r}", hint=hint)
+    is_own, is_converted = meaning.network in known, find_converted(meaning.network) is not None
+    if meaning.missing or not (is_own or is_converted):
+        raise InputError(f"unknown network {name!r}", hint=meaning.hint(is_known=is_own or is_converted))
+    return meaning.source() if is_own or meaning.params else converted_source(meaning.network)
+
+
+def _of_converted(name: str) -> str | None:
+    return near_network(name, [full.partition(":")[2] for full in converted_names()])
 
 
 def load_network(name: str, overrides: Iterable[str] = ()) -> Network:
@@ -81,9 +99,11 @@ def network_document(source: SourceText) -> Node:
 
 def _zoo_document(name: str) -> Node:
     path = _zoo_file(name)
+    if path is None and find_converted(name) is not None:
+        source = converted_source(name)
+        return read_document(source.text, source.file)
     if path is None:
-        hint = suggestion(name, zoo()) or "give a name of the zoo ('estimator networks list')"
-        raise InputError(f"unknown network {name!r}", hint=hint)
+        raise InputError(f"unknown network {name!r}", hint=near_network(name, zoo()) or _WHERE)
     state = path.stat()
     return _document(path, (state.st_mtime_ns, state.st_size))
 
@@ -131,15 +151,20 @@ def _plain(node: Node, text: str) -> Value:
     raise InputError(f"--set: cannot read {text!r}", hint="a value is a number, a word or a list")
 
 
+def _is_there(name: str, *, but_folders: bool = False) -> bool:
+    """Tell whether a name is that of a file, a pipe or the like, or of a folder."""
+    try:
+        path = Path(name)
+        return path.exists() and not (but_folders and path.is_dir())
+    except OSError:  # longer than names can be
+        return False
+
+
 def _is_path(name: str) -> bool:
     return name.lower().endswith(_SUFFIXES) or "/" in name or "\\" in name
 
 
-def _loose(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())
-
-
 def _by_loose_name(known: Mapping[str, Path]) -> dict[str, Path]:
     """Return the networks whose name differs from all others in more than case and punctuation."""
-    names = [_loose(name) for name in known]
-    return {_loose(name): path for name, path in known.items() if names.count(_loose(name)) == 1}
+    names = [loose(name) for name in known]
+    return {loose(name): path for name, path in known.items() if names.count(loose(name)) == 1}

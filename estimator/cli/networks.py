@@ -16,19 +16,25 @@ app = typer.Typer(no_args_is_help=True, help="List the zoo, show a network's YAM
 @app.command("list")
 @guarded
 def list_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD]", help="only networks with this in name or family, timm's and torchvision's too"
+        ),
+    ] = None,
     family: Annotated[str | None, typer.Option("--family", help="only this family, e.g. resnet")] = None,
     format_name: o.FormatName = None,
     output: o.Output = None,
 ) -> None:
-    """List the networks of the zoo with their parameters and FLOPs.
+    """List the networks of the zoo with their parameters and FLOPs, or find any that can be named.
 
-    estimator networks list --family resnet
+    estimator networks list nfnet
     """
     from estimator.app.networks import list_networks
     from estimator.cli.output import emit
     from estimator.report.screens.networks import list_screen
 
-    result = list_networks(family)
+    result = list_networks(family, " ".join(words) if words else None)
     emit(result, lambda: list_screen(result), format_name=format_name, output=output)
 
 

@@ -45,6 +45,7 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
     assert refusal("resnet51") == "unknown network 'resnet51'; did you mean 'resnet50'?"
     assert "estimator networks list" in refusal("qqqqqqqq")
     assert refusal("  ").startswith("no network is named")
+    assert refusal("q" * 5000).startswith("unknown network 'qqq")
 
 
 def test_a_file_is_read_with_values_set(tmp_path: Path) -> None:

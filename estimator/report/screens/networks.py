@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def list_screen(result: NetworkListResult) -> Screen:
     """Return a row a network."""
     return (
-        Answer(f"{len(result.networks)} networks"),
+        Answer(f"{len(result.networks):,} network{'s' if len(result.networks) != 1 else ''}"),
         Table(
             name="networks",
             columns=(
