@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from estimator.errors import InputError
@@ -30,14 +31,22 @@ _ASCII = str.maketrans(
 
 
 def emit(
-    result: Result, screen: Callable[[], Screen], *, format_name: str | None, output: Path | None
+    result: Result,
+    screen: Callable[[], Screen],
+    *,
+    format_name: str | None,
+    output: Path | None,
+    rows: str = "",
 ) -> None:
-    """Write a result to ``output`` (its suffix picks the format unless one is named) or to stdout."""
+    """Write a result to ``output`` (its suffix picks the format unless one is named) or to stdout.
+
+    ``rows`` is the list of the result that CSV shows, where it is not the usual one.
+    """
     from estimator.report.render import FORMATS, Medium, format_for_suffix
 
     if output is None:
         chosen = FORMATS.get(format_name or "table")
-        write(sys.stdout, chosen.render(result, screen, _medium(sys.stdout)))
+        write(sys.stdout, chosen.render(result, screen, replace(_medium(sys.stdout), rows=rows)))
         return
     by_suffix = FORMATS.get(format_name) if format_name else format_for_suffix(output.suffix)
     if by_suffix is None:
@@ -45,7 +54,7 @@ def emit(
             f"cannot tell a format from the name {str(output)!r}",
             hint="end it in .json, .csv, .md, .html or .txt",
         )
-    save(output, by_suffix.render(result, screen, Medium()))
+    save(output, by_suffix.render(result, screen, Medium(rows=rows)))
 
 
 def save(path: Path, content: str | bytes) -> None:

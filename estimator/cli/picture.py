@@ -31,6 +31,8 @@ def show(
     screen: Callable[[], Screen],
     format_name: str | None,
     output: Path | None,
+    *,
+    rows: str = "",
 ) -> None:
     """Draw to a picture where the suffix asks for one, else write the screen, which has the plot in it."""
     from estimator.cli.output import emit, save
@@ -47,4 +49,4 @@ def show(
                 f"cannot tell a format from the name {str(output)!r}",
                 hint="end it in .svg, .png or .pdf, or in .json, .csv, .md, .html or .txt",
             )
-    emit(result, screen, format_name=format_name, output=output)
+    emit(result, screen, format_name=format_name, output=output, rows=rows)

@@ -89,6 +89,7 @@ def layers(
         lambda: layers_plot_screen(result, most=most),
         format_name,
         output,
+        rows="predictions.layers",
     )
 
 

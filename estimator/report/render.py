@@ -9,6 +9,7 @@ from estimator.registry import Registry
 from estimator.report.formats.json_text import render_json
 from estimator.report.formats.markup import render_csv, render_markdown
 from estimator.report.formats.plain import render_plain
+from estimator.report.formats.rows import render_rows
 from estimator.report.formats.terminal import render_table
 
 if TYPE_CHECKING:
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """Where the text goes: its width (None for a pipe or a file) and whether colour is welcome."""
+    """Where the text goes: its width (None for a pipe or a file) and whether colour is welcome.
+
+    ``rows`` is the list of the result that a table for programs shows, where it is not the usual one.
+    """
 
     width: int | None = None
     colour: bool = False
+    rows: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,12 @@ class Format:
 def _json(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
     del screen, medium
     return render_json(result.to_mapping()) + "\n"
+
+
+def _csv(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    """Write the result's own rows, or the first table of the screen where it has none."""
+    rows = medium.rows or result.main_rows
+    return render_rows(result.to_mapping(), rows) if rows else render_csv(screen())
 
 
 def _html(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
@@ -57,7 +68,7 @@ for _format in (
     ),
     Format("plain", (".txt",), lambda _result, screen, _medium: render_plain(screen())),
     Format("json", (".json",), _json),
-    Format("csv", (".csv",), lambda _result, screen, _medium: render_csv(screen())),
+    Format("csv", (".csv",), _csv),
     Format("markdown", (".md", ".markdown"), lambda _result, screen, _medium: render_markdown(screen())),
     Format("html", (".html", ".htm"), _html),
 ):

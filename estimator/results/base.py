@@ -17,9 +17,13 @@ _NAMES: dict[type[Any], tuple[str, ...]] = {}  # asking a dataclass for its fiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A command's answer. Field names are the JSON keys, SI units in the names."""
+    """A command's answer. Field names are the JSON keys, SI units in the names.
+
+    ``main_rows`` is the field whose items are the rows of the answer's table; empty where there is none.
+    """
 
     schema: ClassVar[str]
+    main_rows: ClassVar[str] = ""
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain data: ``schema``, ``tool_version`` and the fields."""

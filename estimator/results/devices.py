@@ -34,6 +34,7 @@ class DeviceListResult(Result):
     """Devices that match the filters, in the order asked for."""
 
     schema: ClassVar[str] = "estimator/devices-list/1"
+    main_rows: ClassVar[str] = "devices"
 
     devices: tuple[DeviceRow, ...]
 

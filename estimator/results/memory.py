@@ -50,6 +50,7 @@ class MemoryResult(Result):
     """Memory of one network on each device."""
 
     schema: ClassVar[str] = "estimator/memory/1"
+    main_rows: ClassVar[str] = "devices"
 
     inputs: Mapping[str, Any]
     parameters: int

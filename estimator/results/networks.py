@@ -25,6 +25,7 @@ class NetworkListResult(Result):
     """All networks that can be named."""
 
     schema: ClassVar[str] = "estimator/networks-list/1"
+    main_rows: ClassVar[str] = "networks"
 
     networks: tuple[NetworkRow, ...]
 

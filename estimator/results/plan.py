@@ -119,6 +119,7 @@ class PlanResult(Result):
     """All candidates, fastest experiment first, and the choice under the constraints."""
 
     schema: ClassVar[str] = "estimator/plan/1"
+    main_rows: ClassVar[str] = "candidates"
 
     inputs: Mapping[str, Any]
     candidates: tuple[Candidate, ...]

@@ -119,6 +119,7 @@ class PredictionResult(Result):
     """Predictions for one network, in the order asked for; ``explanation`` says why that order of speed."""
 
     schema: ClassVar[str] = "estimator/predict/1"
+    main_rows: ClassVar[str] = "predictions"
 
     inputs: Mapping[str, Any]
     predictions: tuple[Prediction, ...]

@@ -31,6 +31,7 @@ class PriceListResult(Result):
     """Rows that match; ``history`` tells whether older ones of a key are among them."""
 
     schema: ClassVar[str] = "estimator/prices/1"
+    main_rows: ClassVar[str] = "rows"
 
     today: str
     history: bool

@@ -28,6 +28,7 @@ class LoaderResult(Result):
     """
 
     schema: ClassVar[str] = "estimator/measure-loader/1"
+    main_rows: ClassVar[str] = "rates"
 
     inputs: Mapping[str, Any]
     rates: tuple[LoaderRate, ...]
@@ -55,6 +56,7 @@ class CollectivesResult(Result):
     """A measured link: ``seconds = alpha_s + 2 (n - 1) / n x bytes / bus_bytes_per_s``."""
 
     schema: ClassVar[str] = "estimator/measure-collectives/1"
+    main_rows: ClassVar[str] = "points"
 
     inputs: Mapping[str, Any]
     name: str

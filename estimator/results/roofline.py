@@ -49,6 +49,7 @@ class RooflineResult(Result):
     """Layers under the roofline; ``left_out`` counts those without arithmetic or traffic."""
 
     schema: ClassVar[str] = "estimator/roofline/1"
+    main_rows: ClassVar[str] = "points"
 
     inputs: Mapping[str, Any]
     network: str

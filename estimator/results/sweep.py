@@ -40,6 +40,7 @@ class SweepResult(Result):
     """All points in the order of the axes; ``best`` is the index of the fastest that fits."""
 
     schema: ClassVar[str] = "estimator/sweep/1"
+    main_rows: ClassVar[str] = "points"
 
     inputs: Mapping[str, Any]
     axes: Mapping[str, Any]
@@ -83,6 +84,7 @@ class ScaleResult(Result):
     """The scaling of one network on more and more of one device."""
 
     schema: ClassVar[str] = "estimator/scale/1"
+    main_rows: ClassVar[str] = "points"
 
     inputs: Mapping[str, Any]
     device: str

@@ -47,6 +47,7 @@ class LayersResult(Result):
     """The work of ``network`` at ``batch`` samples."""
 
     schema: ClassVar[str] = "estimator/layers/1"
+    main_rows: ClassVar[str] = "layers"
 
     network: str
     batch: int
