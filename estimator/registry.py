@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 T = TypeVar("T")
+_MOST_LISTED = 24
 
 
 class Registry(Generic[T]):
@@ -32,7 +33,12 @@ class Registry(Generic[T]):
         try:
             return self._items[name]
         except KeyError:
-            raise InputError(f"unknown {self.kind} {name!r}", hint=suggestion(name, self)) from None
+            hint = suggestion(name, self) or self._choices()
+            raise InputError(f"unknown {self.kind} {name!r}", hint=hint) from None
+
+    def _choices(self) -> str | None:
+        """List the names where they are few enough to read."""
+        return f"choose from {', '.join(self)}" if 0 < len(self) <= _MOST_LISTED else None
 
     def __contains__(self, name: object) -> bool:
         """Tell whether a thing of that name is there."""

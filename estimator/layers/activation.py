@@ -94,6 +94,26 @@ class LeakyReLU(Activation):
     inplace: bool = False
 
 
+@register("RReLU", _EXAMPLE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RReLU(Activation):
+    """The input where positive, a multiple elsewhere that training draws anew and keeps."""
+
+    function = "rrelu"
+    keeps_in_place = "output"
+
+    lower: AnyFloat = 1 / 8
+    upper: AnyFloat = 1 / 3
+    inplace: bool = False
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function; the multiples have the size of the input."""
+        (x,) = inputs
+        if x.requires_grad:
+            tape.save_bytes(x.bytes)
+        return super(RReLU, self).forward(tape, x)
+
+
 @register("Threshold", Example(_EXAMPLE.shapes, {"threshold": 0.1, "value": 0.0}))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold(Activation):

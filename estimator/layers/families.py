@@ -18,6 +18,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "LogSigmoid",
         "Mish",
         "PReLU",
+        "RReLU",
         "ReLU",
         "ReLU6",
         "SELU",
@@ -128,6 +129,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "LayerNorm",
         "LocalResponseNorm",
         "RMSNorm",
+        "SyncBatchNorm",
     ),
     "pad": (
         "CircularPad1d",
@@ -261,6 +263,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "PixelUnshuffle",
         "Unfold",
         "Upsample",
+        "UpsamplingBilinear2d",
+        "UpsamplingNearest2d",
     ),
     "window_attention": ("WindowAttention",),
 }

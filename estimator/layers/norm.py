@@ -90,6 +90,14 @@ class BatchNorm3d(BatchNorm):
     ranks = (5,)
 
 
+@register("SyncBatchNorm", Example(((4, 8, 6, 6),)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncBatchNorm(BatchNorm):
+    """``(N, C, *)``, normalised by channel over all devices; their few sums a channel cost no time here."""
+
+    ranks = (2, 3, 4, 5)
+
+
 @register("FrozenBatchNorm2d", Example(((4, 8, 6, 6),)))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenBatchNorm2d(Layer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor, prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from estimator.layers.arguments import Offset, Positive, Scale, Size
 from estimator.layers.base import Example, Layer, LayerError, register
@@ -64,6 +64,39 @@ class Upsample(Layer):
         if min(scaled) < 1:
             raise LayerError(f"Upsample: nothing is left of {list(size)}", argument="scale_factor")
         return scaled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upsampling2d(Layer):
+    """``(N, C, H, W) -> (N, C, H', W')``: an Upsample of one mode."""
+
+    mode: ClassVar[Literal["nearest", "bilinear"]]
+
+    size: Size | None = None
+    scale_factor: Scale | None = None
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Resample."""
+        (x,) = inputs
+        if len(x.shape) != 4:  # noqa: PLR2004  (N, C, H, W)
+            raise LayerError(f"{self.type_name}: needs an input (batch, channels, H, W), got {list(x.shape)}")
+        return Upsample(size=self.size, scale_factor=self.scale_factor, mode=self.mode).forward(tape, x)
+
+
+@register("UpsamplingNearest2d", Example(((2, 4, 8, 8),), {"scale_factor": 2}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpsamplingNearest2d(Upsampling2d):
+    """Each output point is the nearest input point."""
+
+    mode = "nearest"
+
+
+@register("UpsamplingBilinear2d", Example(((2, 4, 8, 8),), {"scale_factor": 2}))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpsamplingBilinear2d(Upsampling2d):
+    """Each output point is a mean of four input points."""
+
+    mode = "bilinear"
 
 
 @register("PixelShuffle", Example(((2, 8, 4, 4),), {"upscale_factor": 2}))

@@ -240,3 +240,12 @@ def test_fp8_leaves_products_of_activations_alone() -> None:
     assert not [k for k in left.kernels if k.name == "cast"]
     still = run(make("Linear", in_features=64, out_features=32), (16, 64), policy="fp8", training=False)
     assert not [k for k in still.kernels if k.phase is Phase.OPTIMIZER]
+
+
+def test_a_batch_norm_over_devices_does_what_one_on_a_device_does() -> None:
+    for one, shape in (
+        ("BatchNorm1d", (4, 8)),
+        ("BatchNorm2d", (4, 8, 6, 6)),
+        ("BatchNorm3d", (4, 8, 3, 6, 6)),
+    ):
+        assert run(make("SyncBatchNorm"), shape) == run(make(one), shape)

@@ -35,6 +35,7 @@ NAMES = [
     name
     for name in LAYERS
     if hasattr(torch.nn, name)
+    and name != "SyncBatchNorm"  # PyTorch runs it on GPUs only
     and name
     not in {"Parameter", "MultiheadAttention", "GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"}
     and not name.startswith("Transformer")

@@ -22,6 +22,13 @@ native("GroupNorm", num_channels=lambda call: call.shape[1])
 native("LocalResponseNorm")
 
 
+@builds("SyncBatchNorm")
+def on_one_device(call: Call) -> nn.Module:
+    """Build a plain batch norm: there is nobody to exchange sums with."""
+    kind = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}[len(call.shape)]
+    return kind(**(call.arguments() | {"num_features": call.shape[1]}))
+
+
 def _row(call: Call) -> Torch:
     given = call.arguments()["normalized_shape"]
     return call.shape[-1] if given is None else given

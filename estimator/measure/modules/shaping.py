@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from estimator.measure.modules.registry import Call
 
 native("Identity", "PixelShuffle", "PixelUnshuffle", "Unfold", "Fold", "Upsample")
+native("UpsamplingBilinear2d", "UpsamplingNearest2d")
 functions(Contiguous=lambda x: x.contiguous())
 
 _SHAPED: dict[str, Callable[[dict[str, Any], Any], Any]] = {
