@@ -51,14 +51,14 @@ def test_lanes_of_an_eight_core_cpu_and_of_a_1080_ti() -> None:
 def test_gpu_speed_up_is_less_than_the_lanes_say(network: str) -> None:
     """3,584 lanes are 28 and 56 times as many; people report about 20 times the speed.
 
-    VGG-16 is more than the 25 and 45 times that were asked for. Its 3x3 convolutions run by Winograd on the
-    GPU, at the full peak, as tables of that card confirm; the CPU's share of peak (54 %) is rather high
+    VGG-16 is more than the 45 times that were asked for over the CPU without FMA. Its 3x3 convolutions run by Winograd on the
+    GPU, at the full peak, as tables of that card confirm; the CPU's share of peak (62 %) is rather high
     already. A calibration that would say less has to slow a measured GPU down.
     """
     request = Request(network=network, batch=64)
-    most = {"vgg16": (26, 52)}.get(network, (25, 45))
-    assert 6 <= speed_up(ask(request, "gtx-1080-ti", WITH_FMA)) <= most[0]
-    assert 12 <= speed_up(ask(request, "gtx-1080-ti", WITHOUT_FMA)) <= most[1]
+    assert 6 <= speed_up(ask(request, "gtx-1080-ti", WITH_FMA)) <= 25
+    most = 50 if network == "vgg16" else 45
+    assert 12 <= speed_up(ask(request, "gtx-1080-ti", WITHOUT_FMA)) <= most
 
 
 def test_the_screen_says_why_it_is_less() -> None:
@@ -129,7 +129,7 @@ training: {optimizer: sgd}
 def test_a_small_mlp_is_slower_on_the_gpu_until_the_batch_is_large() -> None:
     small = ask(Request(network="-", batch=128), "gtx-1080-ti", WITH_FMA, text=MLP50)
     large = ask(Request(network="-", batch=2048), "gtx-1080-ti", WITH_FMA, text=MLP50)
-    assert speed_up(small) < 1.1  # no faster, within what either time is known to
+    assert speed_up(small) < 1
     assert speed_up(large) > 1
     waiting = small[0].step.bounds.launch_s + small[0].step.bounds.host_s
     assert waiting > 0.5 * small[0].step.time_s.expected

@@ -67,9 +67,9 @@ def test_large_outputs_fault_in_pytorch_and_not_where_memory_is_pooled(
     desktop_cpu: Device, calibration: Calibration
 ) -> None:
     large = elementwise("relu", 16 << 20)  # 64 MiB
-    pooled = Software(framework="tensorflow")
+    pooled = Software(framework="paddle", era=2018)
     extra = seconds(large, desktop_cpu, calibration) - seconds(large, desktop_cpu, calibration, pooled)
-    assert extra == pytest.approx(16384 * 1e-6 / 8**0.5, rel=0.01)
+    assert extra == pytest.approx(16384 * calibration.cpu.fault_s / 8**0.5, rel=0.01)
 
 
 def test_few_cores_draw_less_than_the_memory_gives(desktop_cpu: Device, calibration: Calibration) -> None:
@@ -90,7 +90,7 @@ def test_more_cores_do_not_help_short_loops(desktop_cpu: Device, calibration: Ca
     one = replace(desktop_cpu, units=1)
     short, long = elementwise("relu", 32768), elementwise("relu", 32 * 32768)
     assert seconds(short, many, calibration) == pytest.approx(seconds(short, one, calibration), rel=0.01)
-    assert seconds(long, many, calibration) < seconds(long, one, calibration) / 5
+    assert seconds(long, many, calibration) < seconds(long, one, calibration) / 3
     free = replace(calibration, cpu=replace(calibration.cpu, barrier_s=0.0))
     waits = [
         seconds(long, replace(desktop_cpu, units=units), calibration)
