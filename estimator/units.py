@@ -33,12 +33,22 @@ def _parse(text: str, table: dict[str, float] | dict[str, int], default: str, wh
     except ValueError:
         raise InputError(f"cannot read {text!r} as {what}") from None
     if not math.isfinite(value):
-        raise InputError(f"{text!r} is not a finite {what}")
+        raise InputError(f"{text!r} is not finite, so not {what}")
     return value
 
 
+_CLOCK = re.compile(r"\s*(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*")
+_PART = re.compile(r"\d[\d.]*\s*[a-zµ]+", re.IGNORECASE)
+_PARTS = re.compile(r"\s*(?:\d[\d.]*\s*[a-zµ]+\s*){2,4}", re.IGNORECASE)
+
+
 def parse_seconds(text: str) -> float:
-    """Read ``12 h``, ``30min``, ``1.5 days`` as seconds; a bare number is seconds."""
+    """Read ``12 h``, ``1h 30min``, ``1:30:00``, ``1.5 days`` as seconds; a bare number is seconds."""
+    clock = _CLOCK.fullmatch(text)
+    if clock is not None:
+        return int(clock[1]) * HOUR_S + int(clock[2]) * MINUTE_S + float(clock[3])
+    if _PARTS.fullmatch(text):
+        return sum(_parse(part, _SECONDS, "s", "a time") for part in _PART.findall(text))
     return _parse(text, _SECONDS, "s", "a time")
 
 

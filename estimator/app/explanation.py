@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _TIME = re.compile(r"\s*(?P<time>[^/]+?)\s*(?:/|per|an?)\s*(?P<unit>step|iteration|it|batch|epoch|run)s?\s*")
 _RATE = re.compile(
-    r"\s*(?P<number>[0-9.,eE+-]+)\s*(?P<what>samples|images|img|imgs|steps|it|its|batches)\s*/\s*(?P<per>\w+)\s*"
+    r"\s*(?P<number>[0-9.,eE+-]+)\s*(?P<what>samples|images|img|imgs|steps|it|its|batches|tokens|tok|epochs?)\s*/\s*(?P<per>\w+)\s*"
 )
+_RATES = {"tokens": "token", "tok": "token", "epoch": "epoch", "epochs": "epoch"}
 _STEPS = frozenset({"steps", "it", "its", "batches"})
 _ALIASES = {"iteration": "step", "it": "step", "batch": "step"}
 _LEAST_FACTOR = 1.05
@@ -45,17 +46,18 @@ class Measured:
 
 
 def parse_measured(text: str) -> Measured:
-    """Read ``12 h/epoch``, ``350ms per step``, ``2 days/run``, ``410 images/s``, ``3.1 it/s``."""
+    """Read ``12 h/epoch``, ``350ms per step``, ``2 days/run``, ``410 images/s``, ``9e3 tokens/s``."""
     rate = _RATE.fullmatch(text.lower())
     if rate is not None:
         per_s = parse_seconds(f"1{rate['per']}")
         number = _number(rate["number"], text)
-        unit = "step" if rate["what"] in _STEPS else "sample"
+        unit = "step" if rate["what"] in _STEPS else _RATES.get(rate["what"], "sample")
         return Measured(seconds=per_s / number, unit=unit)
     time = _TIME.fullmatch(text.lower())
     if time is None:
         raise InputError(
-            f"--measured: cannot read {text!r}", hint="12h/epoch, 350ms/step, 2d/run, 410 images/s or 3 it/s"
+            f"--measured: cannot read {text!r}",
+            hint="12h/epoch, 350ms/step, 2d/run, 410 images/s, 9000 tokens/s or 3 it/s",
         )
     seconds = parse_seconds(time["time"])
     if seconds <= 0:
@@ -114,6 +116,8 @@ def _expected(situation: Situation, unit: str) -> TimeRange:
         return step.time
     if unit == "sample":
         return step.time.scaled(1 / step.samples)
+    if unit == "token":
+        return step.time.scaled(1 / (step.samples * _tokens_a_sample(situation.network)))
     training = situation.training
     if training.samples is None and (unit == "epoch" or training.steps is None):
         raise InputError(
@@ -135,6 +139,14 @@ def _expected(situation: Situation, unit: str) -> TimeRange:
     if found is None:
         raise InputError("the length of an epoch is not known", hint="give --samples")
     return found
+
+
+def _tokens_a_sample(network: Network) -> int:
+    """Return the length of the longest sequence of numbers that is read as tokens."""
+    lengths = [i.shape[0] for i in network.inputs if len(i.shape) == 1 and not i.dtype.is_floating]
+    if not lengths:
+        raise InputError(f"{network.name} reads no tokens", hint="give samples/s, or the time of a step")
+    return max(lengths)
 
 
 def _ranked(suspicions: Sequence[Suspicion], ratio: float) -> tuple[Cause, ...]:

@@ -39,6 +39,7 @@ _SLOW_HOST = 3.0
 _THROTTLED = 0.7
 _NARROW_LINK = 4.0  # x4 where x16 was meant
 _SMALL_FAULTS = 1 << 20
+_SMALLEST_PHOTOGRAPH = 64  # pixels; MNIST, CIFAR and the like are smaller
 _IMAGE = 3  # dimensions of an image without the batch
 _SSE_BITS = 128
 
@@ -119,13 +120,16 @@ def _net(situation: Situation) -> str:
     return situation.network.name
 
 
-def _images(situation: Situation) -> bool:
-    return any(len(i.shape) == _IMAGE for i in situation.network.inputs)
+def _photographs(situation: Situation) -> bool:
+    """Tell whether inputs are images that are decoded one by one; data sets of small ones stay in memory."""
+    return any(
+        len(i.shape) == _IMAGE and min(i.shape[1:]) >= _SMALLEST_PHOTOGRAPH for i in situation.network.inputs
+    )
 
 
 def data_loader(situation: Situation, ratio: float) -> Suspicion | None:
     """Suspect a single worker that decodes images slower than the network takes them."""
-    if not _images(situation):
+    if ratio < 1 or not _photographs(situation):
         return None
     taken = situation.step.samples_per_s
     factor = taken / _JPEGS_A_WORKER
@@ -142,7 +146,7 @@ def data_loader(situation: Situation, ratio: float) -> Suspicion | None:
 
 def disk(situation: Situation, ratio: float) -> Suspicion | None:
     """Suspect a hard disk or a network file system."""
-    if not _images(situation):
+    if ratio < 1 or not _photographs(situation):
         return None
     rate = _HARD_DISK_BYTES_PER_S / _IMAGE_FILE_BYTES
     taken = situation.step.samples_per_s

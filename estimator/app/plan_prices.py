@@ -159,6 +159,9 @@ class Purse:
         if row is None or not offer.sold or is_slice:
             return None
         if row.age_days(self.ask.today) > self.ask.price_years * 365.25:
+            older = f"is older than {self.ask.price_years:g} years and left out; see --price-years, --price"
+            if self.ask.devices is not None:  # asked for by name
+                self.warnings[f"the price of {offer.device.name} is of {row.as_of}, {older}"] = None
             return None
         price = self.convert(row.price, row.currency)
         if price is None:

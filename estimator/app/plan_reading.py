@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from estimator.catalog.currencies import currency_code
 from estimator.catalog.labels import resolve_label
 from estimator.catalog.price_files import day
 from estimator.catalog.price_rows import ExchangeRate, PurchasePrice
@@ -35,6 +36,14 @@ def weighted(text: str) -> tuple[str, float]:
     if not math.isfinite(value) or value <= 0:
         raise InputError(f"{text!r}: a weight is a number above 0", hint="write resnet50=3")
     return name, value
+
+
+def currency_of(text: str) -> str:
+    """Read ``--currency``."""
+    try:
+        return currency_code(text)
+    except ValueError as error:
+        raise InputError(f"--currency: {error}", hint="write its code: USD, EUR, GBP, CNY") from None
 
 
 def money(text: str, flag: str, currency: str, book: PriceBook) -> float:

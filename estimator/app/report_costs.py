@@ -31,6 +31,11 @@ class Costs:
     today: dt.date
     region: str | None = None
 
+    def check(self) -> None:
+        """Raise InputError for a region that nobody knows."""
+        if self.region is not None:
+            self.book.region(self.region)
+
     def plan(
         self,
         networks: Sequence[tuple[Request, SourceText]],

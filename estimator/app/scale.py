@@ -113,10 +113,13 @@ class _Work:
             )
         named = joined_system(self._device, min(count, per_node), link, ())
         self.assumed += named.assumptions
+        asked = ladder.between or (
+            None if per_node > 1 or link is None else link
+        )  # one a node: all is between
+        between = load_interconnect(asked or (_BETWEEN if per_node > 1 else "ethernet-10g"))
         if nodes == 1:
             return replace(named.system, count=count)
-        between = load_interconnect(ladder.between or (_BETWEEN if per_node > 1 else "ethernet-10g"))
-        if ladder.between is None:
+        if asked is None:
             self._assume("interconnect between nodes", between.name, "change it with --between")
         if ladder.per_node is None:
             self._assume("devices a node", str(per_node), "change it with --per-node")

@@ -97,7 +97,7 @@ class CpuEntries:
         for name, counts in (("overhead_s", table.launches), ("step_s", table.serial_steps)):
             costs = _by_kernel(regimes, name, table.category) > 0
             add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
-                compute=_join(index(name, _SECONDS), launch if name == "overhead_s" else []))  # fmt: skip
+                compute=_join(index(name, _SECONDS), launch))  # fmt: skip
         self._system(number, observation, factors, launch)
         self._operators(number, table, working, factors, launch)
         return Host()

@@ -47,6 +47,7 @@ def build_architecture(record: Mapping[str, Any], sources: Sources) -> Architect
         simd_bits=record.get("simd_bits"),
         fma_pipes=record.get("fma_pipes"),
         has_fma=record.get("has_fma", True),
+        integers_share_lanes=record.get("integers_share_lanes", False),
         shared_memory_bytes=None if shared is None else int(shared * _KIB),
         note=record.get("note", ""),
         provenance={key: origin for key in fields if (origin := sources.of(record, key))},

@@ -6,10 +6,10 @@ import csv
 import datetime as dt
 import io
 import math
-import re
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
+from estimator.catalog.currencies import currency_code
 from estimator.catalog.price_rows import (
     STALE_DAYS,
     CarbonIntensity,
@@ -34,7 +34,6 @@ TABLES: dict[str, type[Row]] = {
     for row in (PurchasePrice, RentPrice, ElectricityPrice, CarbonIntensity, Overhead, ExchangeRate)
 }
 _COLUMN_NAMES = {"price_kind": "kind"}
-_MONEY = re.compile(r"[A-Z]{3}")
 _POSITIVE = frozenset({"price", "rate", "price_per_kwh", "value"})
 _MAY_BE_EMPTY = frozenset({"note", "device", "label", "instance", "vcpus", "region", "unit", "name"})
 
@@ -112,9 +111,9 @@ def _value(name: str, text: str, kind: str) -> object:
     if not text and name not in _MAY_BE_EMPTY:
         raise ValueError("is missing")
     if name == "as_of":
-        return day(text)
-    if name in {"currency", "to"} and not _MONEY.fullmatch(text):
-        raise ValueError(f"{text!r} is not a currency such as USD")
+        return _past(day(text))
+    if name in {"currency", "to"}:
+        return currency_code(text)
     if "float" not in kind and "int" not in kind:
         return text
     return number(text, whole="int" in kind, positive=name in _POSITIVE or "price" in name)
@@ -126,6 +125,13 @@ def day(text: str) -> dt.date:
         return dt.date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a date such as 2025-03-07") from None
+
+
+def _past(date: dt.date) -> dt.date:
+    """Return a day that has begun somewhere. Raises ValueError for one to come."""
+    if date > dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=1):
+        raise ValueError(f"{date} is in the future")
+    return date
 
 
 def number(text: str, *, whole: bool = False, positive: bool = True) -> float | int:

@@ -60,6 +60,7 @@ ARCHITECTURE = Table(
         "simd_bits": Number(low=32, high=2048, whole=True),
         "fma_pipes": Number(low=1, high=8, whole=True),
         "has_fma": Flag(),
+        "integers_share_lanes": Flag(),
         "fma_per_clock": Table(fields=dict.fromkeys(UNITS, _FMA)),
         "matrix_clock_scale": Number(low=0.5, high=1),
         "threads_per_unit": Number(low=1, high=4096, whole=True),

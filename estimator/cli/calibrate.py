@@ -12,7 +12,7 @@ import typer
 
 from estimator.cli import options as o
 from estimator.cli.guard import guarded
-from estimator.cli.measuring import CpuTime, Device, Threads
+from estimator.cli.measuring import CpuTime, Device, Threads, budget_of
 
 Here = Annotated[bool, typer.Option("--here", help="measure this machine, about half a minute")]
 For = Annotated[str, typer.Option("--for", envvar="ESTIMATOR_FOR", help="how long to measure, e.g. 30s")]
@@ -23,6 +23,8 @@ From = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", help="folder that the calibration of --from is written to")
 ]
+
+_LEAST_S = 5.0  # less says nothing of the operators that take longest
 
 
 @guarded
@@ -53,14 +55,15 @@ def calibrate(
     from estimator.cli.output import emit, save
     from estimator.errors import InputError
     from estimator.report.screens.calibration import calibration_screen
-    from estimator.units import parse_seconds
 
+    if from_ and here:
+        raise InputError("--here and --from are two ways to calibrate", hint="give one of them")
     if from_:
         _from_tables(from_, out)
         return
     if not here:
         raise InputError("what is to be calibrated?", hint="estimator calibrate --here measures this machine")
-    start, budget_s = time.perf_counter(), parse_seconds(for_)
+    start, budget_s = time.perf_counter(), budget_of(for_, usual="30s", least_s=_LEAST_S)
     facts = host_facts(None)
     found = host_devices(facts).devices
     with progress_line("this machine") as progress:

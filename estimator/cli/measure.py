@@ -9,7 +9,16 @@ import typer
 
 from estimator.cli import options as o
 from estimator.cli.guard import guarded
-from estimator.cli.measuring import CpuTime, Device, For, Threads, measured_in, progress_line, subject_of
+from estimator.cli.measuring import (
+    CpuTime,
+    Device,
+    For,
+    Threads,
+    budget_of,
+    measured_in,
+    progress_line,
+    subject_of,
+)
 
 if TYPE_CHECKING:
     from estimator.app.measurement import Subject
@@ -64,12 +73,16 @@ def measure(
     estimator measure resnet18 --batch 16 --for 20s
     """
     from estimator.app.request import Request
+    from estimator.catalog.interconnects import load_interconnect
     from estimator.errors import InputError
-    from estimator.units import parse_seconds
 
-    budget_s = parse_seconds(for_)
-    if not 0 < budget_s < 86400:  # noqa: PLR2004 - a typing slip, not a wish
-        raise InputError(f"--for: {for_!r} is not a time to measure for", hint="20s is usual")
+    budget_s = budget_of(for_, usual="20s")
+    if sum((collectives, data is not None, synthetic_images)) > 1:
+        raise InputError(
+            "--collectives, --data and --synthetic-images measure different things", hint="give one of them"
+        )
+    if link is not None:
+        load_interconnect(link)
     request = Request(
         network=network or "", overrides=tuple(set_ or ()), batch=batch, precision=precision,
         optimizer=optimizer, accumulation=accumulation, mode=mode, layout=layout, attention=attention,

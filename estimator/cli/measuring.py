@@ -34,6 +34,24 @@ CpuTime = Annotated[
 ]
 
 
+_DAY_S = 86400.0
+
+
+def budget_of(text: str, *, usual: str, least_s: float = 0.0) -> float:
+    """Return the seconds that ``--for`` gives to measure. Raises InputError for none, too few, or a day."""
+    from estimator.errors import InputError
+    from estimator.units import parse_seconds
+
+    budget_s = parse_seconds(text)
+    if not 0 < budget_s < _DAY_S:
+        raise InputError(f"--for: {text!r} is not a time to measure for", hint=f"{usual} is usual")
+    if budget_s < least_s:
+        raise InputError(
+            f"--for: {text} is too short to tell anything", hint=f"{least_s:.0f}s at least, {usual} is usual"
+        )
+    return budget_s
+
+
 def subject_of(
     request: Request, device: str, budget_s: float, *, threads: int | None = None, cpu_time: bool = False
 ) -> Subject:

@@ -182,7 +182,7 @@ def plan(
     from estimator.app.axes import parse_axis
     from estimator.app.plan import plan as planned
     from estimator.app.plan_ask import Ask
-    from estimator.app.plan_reading import money, price_row, rate_row, watts
+    from estimator.app.plan_reading import currency_of, money, price_row, rate_row, watts
     from estimator.catalog.calibration import load_calibration
     from estimator.catalog.prices import load_prices
     from estimator.cli.output import emit
@@ -192,7 +192,7 @@ def plan(
     from estimator.report.screens.plan import plan_screen
     from estimator.units import parse_bytes, parse_seconds
 
-    now, currency = today(), currency.upper()
+    now, currency = today(), currency_of(currency)
     given = [price_row(text, currency, now) for text in price or ()]
     book = load_prices([*given, *(rate_row(text, now) for text in rate or ())], files or ())
     _check(parallel=parallel, trials=trials, recipe=recipe, owned=owned, ways=ways)

@@ -28,7 +28,7 @@ class Architecture:
     2 FLOPs); ``matrix`` accumulates fp16, bf16 and fp8 in fp32, ``matrix_narrow`` in fp16.
     ``matrix_clock_scale`` is the clock at which matrix peaks are quoted over the boost clock (Hopper 0.924).
     ``unit_name`` is what the vendor calls a unit; ``lanes_per_unit`` its fp32 lanes (CUDA cores an SM;
-    SIMD width x pipes for a CPU core).
+    SIMD width x pipes for a CPU core). ``integers_share_lanes``: integer instructions run on some of them.
 
     ``targets`` are the compute capabilities (``8.6``) or processor names (``gfx90a``) that compilers and
     drivers report; ``market`` tells apart architectures that share one. ``cpuid`` lists (family, models,
@@ -58,6 +58,7 @@ class Architecture:
     simd_bits: int | None = None
     fma_pipes: int | None = None
     has_fma: bool = True
+    integers_share_lanes: bool = False
     shared_memory_bytes: int | None = None
     note: str = ""
     provenance: Mapping[str, Provenance] = field(default_factory=dict)

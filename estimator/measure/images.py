@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.errors import InputError
+from estimator.errors import InputError, MeasurementError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,16 +91,27 @@ def can_decode(path: Path, *, own: bool) -> bool:
 
 
 def load_image(path: Path, size: tuple[int, int], *, own: bool) -> NDArray[np.float32]:
-    """Read, decode, resize and normalise one image as training code does: ``(3, H, W)``."""
-    if own:
-        pixels = _resized(decode_png(path.read_bytes()), size)
-    else:
-        from PIL import Image
+    """Read, decode, resize and normalise one image as training code does: ``(3, H, W)``.
 
-        with Image.open(path) as image:
-            pixels = np.asarray(image.convert("RGB").resize((size[1], size[0])), dtype=np.uint8)
+    Raises MeasurementError that names a file which cannot be read.
+    """
+    try:
+        pixels = _pixels(path, size, own=own)
+    except (OSError, ValueError, SyntaxError, struct.error, zlib.error) as error:
+        raise MeasurementError(
+            f"{path} cannot be read as an image: {error}", hint="leave it out, or mend it"
+        ) from None
     scaled = pixels.astype(np.float32) / 127.5 - 1.0
     return np.ascontiguousarray(scaled.transpose(2, 0, 1))
+
+
+def _pixels(path: Path, size: tuple[int, int], *, own: bool) -> Pixels:
+    if own:
+        return _resized(decode_png(path.read_bytes()), size)
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB").resize((size[1], size[0])), dtype=np.uint8)
 
 
 def _resized(pixels: Pixels, size: tuple[int, int]) -> Pixels:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from estimator.precision import DType
 from estimator.registry import Registry
 from estimator.software import FOREACH_SINCE, OptimizerKernels
-from estimator.workload.kernel import Kernel, Op, Phase
+from estimator.workload.kernel import FRESH, Kernel, Op, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from estimator.precision import PrecisionPolicy
     from estimator.software import Software
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # (ATen/native/cuda/MultiTensorApply.cuh: depth-3 lists 48 tensors, 320 blocks, 65,536 elements a block).
 _TENSORS_PER_LAUNCH = 48
 _ELEMENTS_PER_LAUNCH = 320 * 65536
+# glibc maps allocations from this size up afresh each time (malloc/malloc.c: DEFAULT_MMAP_THRESHOLD_MAX).
+_MAPPED_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +29,15 @@ class OptimizerRule:
     """``states`` parameter-sized tensors are kept; ``steps`` are the update's element-wise operations.
 
     Each entry of ``steps`` is the number of parameter-sized tensors that operation reads and writes, as
-    torch.optim's un-fused code issues them; ``fused`` the tensors one fused kernel moves.
+    torch.optim's un-fused code issues them; ``fused`` the tensors one fused kernel moves. The results of the
+    steps ``fresh`` are new tensors, which live to the end of the update.
     """
 
     name: str
     states: float
     steps: tuple[int, ...]
     fused: int
+    fresh: tuple[int, ...] = ()
 
 
 OPTIMIZERS: Registry[OptimizerRule] = Registry("optimizer")
@@ -45,19 +49,19 @@ for _rule in (
     # b *= m; b += g; p -= lr b
     OptimizerRule(name="momentum", states=1, steps=(2, 3, 3), fused=5),
     # the same, and d = g + m b
-    OptimizerRule(name="nesterov", states=1, steps=(2, 3, 3, 3), fused=5),
+    OptimizerRule(name="nesterov", states=1, steps=(2, 3, 3, 3), fused=5, fresh=(2,)),
     # m.lerp; v *= b; v += g g; sqrt; / bias; + eps; p -= m / d
-    OptimizerRule(name="adam", states=2, steps=(3, 2, 3, 2, 2, 2, 4), fused=7),
+    OptimizerRule(name="adam", states=2, steps=(3, 2, 3, 2, 2, 2, 4), fused=7, fresh=(3, 4)),
     # the same after p *= 1 - lr wd
-    OptimizerRule(name="adamw", states=2, steps=(2, 3, 2, 3, 2, 2, 2, 4), fused=7),
+    OptimizerRule(name="adamw", states=2, steps=(2, 3, 2, 3, 2, 2, 2, 4), fused=7, fresh=(4, 5)),
     # v *= a; v += g g; sqrt; + eps; p -= g / d
-    OptimizerRule(name="rmsprop", states=1, steps=(2, 3, 2, 2, 4), fused=5),
+    OptimizerRule(name="rmsprop", states=1, steps=(2, 3, 2, 2, 4), fused=5, fresh=(2,)),
     # s += g g; sqrt; + eps; p -= g / d
-    OptimizerRule(name="adagrad", states=1, steps=(3, 2, 2, 4), fused=5),
+    OptimizerRule(name="adagrad", states=1, steps=(3, 2, 2, 4), fused=5, fresh=(1,)),
     # g g + eps; row mean; column mean; outer root; g / root; clip by its norm (2); p -= u
-    OptimizerRule(name="adafactor", states=0.01, steps=(2, 1, 1, 1, 3, 1, 2, 3), fused=7),
+    OptimizerRule(name="adafactor", states=0.01, steps=(2, 1, 1, 1, 3, 1, 2, 3), fused=7, fresh=(0,)),
     # u = lerp(m, g); sign; p -= lr u; m.lerp
-    OptimizerRule(name="lion", states=1, steps=(3, 2, 3, 3), fused=5),
+    OptimizerRule(name="lion", states=1, steps=(3, 2, 3, 3), fused=5, fresh=(0,)),
 ):
     OPTIMIZERS.add(_rule.name, _rule)
 
@@ -111,11 +115,37 @@ def update_kernels(
         kernels.append(
             _update("unscale", 2, sizes, dtype=dtype, launches=multi_tensor_launches(sizes), reads=1)
         )
-    kernels += [
-        _update(f"{rule.name}_{i}", passes, sizes, dtype=dtype, launches=launches, reads=max(passes - 1, 1))
-        for i, passes in enumerate(rule.steps)
-    ]
+    for i, passes in enumerate(rule.steps):
+        for name, some in _by_output(f"{rule.name}_{i}", sizes, dtype, fresh=single and i in rule.fresh):
+            many = len(some) if single else launches
+            kernels.append(_update(name, passes, some, dtype=dtype, launches=many, reads=max(passes - 1, 1)))
     return tuple(kernels)
+
+
+def _by_output(
+    name: str, sizes: Sequence[int], dtype: DType, *, fresh: bool
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """Set tensors apart whose results the system maps afresh; a CPU pays for their pages."""
+    large = [size for size in sizes if size * dtype.itemsize >= _MAPPED_BYTES] if fresh else []
+    small = [size for size in sizes if size * dtype.itemsize < _MAPPED_BYTES] if large else sizes
+    if large:
+        yield name + FRESH, large
+    if small:
+        yield name, small
+
+
+def update_bytes(
+    rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy, software: Software
+) -> int:
+    """Return the memory of an update's own tensors: of one parameter after the other, or of all at once.
+
+    The foreach form makes one copy of all parameters (torch.optim: "uses ~ sizeof(params) more peak memory").
+    """
+    if not rule.fresh or not sizes or software.optimizer is OptimizerKernels.FUSED:
+        return 0
+    if software.optimizer is OptimizerKernels.SINGLE:
+        return len(rule.fresh) * max(sizes) * policy.weights.itemsize
+    return sum(sizes) * policy.weights.itemsize
 
 
 def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -> tuple[Kernel, ...]:

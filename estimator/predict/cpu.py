@@ -13,7 +13,7 @@ from estimator.predict.factors import call_seconds, software_factors
 from estimator.predict.fleet import scales_of
 from estimator.predict.gpu import KernelTimes
 from estimator.predict.table import PHASES
-from estimator.workload.kernel import Phase
+from estimator.workload.kernel import FRESH, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def cpu_times(
     busy_s = (product_s + memory_s + weights_s) * slower[:, None] + faults_s
 
     serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
-    serial_s = table.serial_steps[:, None] * pick("step_s")[:, None] * np.ones(len(devices))
+    serial_s = (table.serial_steps * pick("step_s"))[:, None] * launch_scale
     work = np.where(serial, table.flops + table.elementwise_flops, 0.0)
     serial_s += work[:, None] / (clocks * calibration.cpu.scalar_flop_per_cycle)
     busy_s[serial] = 0.0
@@ -229,7 +229,9 @@ def large_pages(table: KernelTable, calibration: Calibration, factors: SoftwareF
     """Return the 4 KiB pages of each kernel's output that the system maps afresh in each step."""
     if factors.pools_memory:
         return np.zeros(len(table.category))
-    writes = np.array([not c.kind.startswith(_KINDS_WITHOUT_OUTPUT) for c in table.categories])
+    writes = np.array([
+        c.kind.endswith(FRESH) or not c.kind.startswith(_KINDS_WITHOUT_OUTPUT) for c in table.categories
+    ])  # fmt: skip
     large = table.bytes_written / np.maximum(table.launches, 1) >= calibration.cpu.fault_bytes
     return np.where(writes[table.category] & large, table.bytes_written / _PAGE_BYTES, 0.0)
 

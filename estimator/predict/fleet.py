@@ -35,6 +35,7 @@ _NO_SCALE = Scale()
 _NO_WINOGRAD = Regime(compute=0.0, memory=0.0, depth=0.0)
 _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
 _V100_FEED_BYTES = 1024.0  # 512 fp16 multiply-adds a clock
+_BESIDE_INTEGERS = 1 / 1.36  # 36 integer instructions to 100 floating-point ones (NVIDIA, Turing whitepaper)
 _POWER_YEAR = 2016
 _FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 _THREADED_UNITS = frozenset({"SM", "SMX", "SMM", "CU", "Xe-core", "GPU core"})
@@ -62,11 +63,13 @@ class Path(NamedTuple):
     """The units a product runs on, and their peak in FLOP/s.
 
     vector, matrix; half: vector units on half-precision data, summed in fp32; fp64 is double where it has
-    units of its own, scarce where a few do it for checks.
+    units of its own, scarce where a few do it for checks. ``share`` of the peak is left where the integer
+    work of a kernel takes turns with the products.
     """
 
     name: str
     peak: float
+    share: float = 1.0
 
     def scale(self, scale: Scale) -> float:
         """Return what a group of devices attains on these units."""
@@ -95,7 +98,8 @@ def product_path(device: Device, dtype: DType) -> Path:
     if dtype is DType.FP64:
         full = vector >= _FULL_DOUBLE * device.peaks.vector.get(DType.FP32, 0.0)
         return Path("double" if full else "scarce", max(matrix, vector))
-    return Path("matrix", matrix) if matrix > vector else Path("vector", vector)
+    share = _BESIDE_INTEGERS if device.architecture.integers_share_lanes else 1.0
+    return Path("matrix", matrix) if matrix > vector * share else Path("vector", vector, share)
 
 
 class _Paths(NamedTuple):
@@ -252,6 +256,7 @@ class Fleet:
             feed = self.calibration.gpu.feed
             attained = [
                 path.peak
+                * path.share
                 * prod(path.scale(scale) for scale in scales)
                 * (feed_share(device, dtype, feed) if path.name == "matrix" else 1.0)
                 for path, device, scales in zip(paths, self.devices, self._scales, strict=True)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from estimator.precision import DType
 
 
+FRESH = "_new"  # ends the names of optimizer kernels whose results are memory mapped afresh
+
+
 class Op(StrEnum):
     """Kernel classes: kernels of one class are limited by the same thing on a device."""
 

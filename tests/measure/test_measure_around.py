@@ -22,7 +22,7 @@ from estimator.catalog.interconnects import load_interconnect
 from estimator.cli.main import program
 from estimator.errors import InputError, MeasurementError
 from estimator.measure.collectives import fit_line, ring_share
-from estimator.measure.images import decode_png, encode_png, find_images, make_images
+from estimator.measure.images import decode_png, encode_png, find_images, load_image, make_images
 from estimator.measure.loader import measure_loader, worker_counts
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -282,6 +282,47 @@ def test_causes_are_ranked_with_arithmetic_and_a_check() -> None:
     for cause in data["causes"]:
         assert re.search(r"\d", cause["arithmetic"])
         assert len(cause["check"]) > 5
+
+
+def test_what_feeds_a_device_explains_no_time_that_is_too_short_and_no_small_images() -> None:
+    for network, stated in (("resnet50", "1 ms/step"), ("mlp_mnist", "30 ms/step")):
+        names = [c["name"] for c in explained(network, "--device", "RTX 3090", "-m", stated)["causes"]]
+        assert not {"disk too slow", "data loader with too few workers"} & set(names)
+
+
+def test_rates_and_times_people_state() -> None:
+    alike = [
+        explained("gpt2", "--device", "A100", "--samples", "1e6", "-b", "8", "-m", stated)["ratio"]
+        for stated in ("1h30m/epoch", "1:30:00/epoch", "16 epochs/day")
+    ]
+    assert alike == pytest.approx([alike[0]] * 3)
+    by_token = explained("gpt2", "--device", "A100", "-b", "8", "-m", "10240 tokens/s")["ratio"]
+    assert by_token == pytest.approx(
+        explained("gpt2", "--device", "A100", "-b", "8", "-m", "10 samples/s")["ratio"]
+    )
+    wrong = run("explain", "resnet18", "--device", "A100", "-m", "5 tokens/s")
+    assert wrong.exit_code == 2
+    assert "reads no tokens" in wrong.stderr
+
+
+def test_a_file_that_is_no_image_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"no image at all")
+    with pytest.raises(MeasurementError, match=r"broken\.png"):
+        load_image(broken, (8, 8), own=True)
+
+
+def test_too_short_to_measure() -> None:
+    for arguments, said in (
+        (("calibrate", "--here", "--for", "0s"), "not a time to measure"),
+        (("calibrate", "--here", "--for", "1ms"), "too short"),
+        (("calibrate", "--here", "--from", "x"), "two ways"),
+        (("measure", "lenet5", "--link", "nosuch"), "nosuch"),
+        (("measure", "--collectives", "--data", "."), "one of them"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 2, done.output
+        assert said in done.stderr
 
 
 def test_causes_on_a_cpu() -> None:

@@ -62,6 +62,8 @@ def test_a_second_row_of_a_key_is_kept_as_history(run: Run) -> None:
         (("add", "purchase", "RTX 4090", "free"), "'free' is not a number"),
         (("add", "purchase", "RTX 4090", "5", "--currency", "dollar"), "not a currency"),
         (("add", "purchase", "RTX 4090", "5", "--as-of", "2026-13-01"), "not a date"),
+        (("add", "purchase", "RTX 4090", "5", "--currency", "QQQ"), "not a currency"),
+        (("add", "purchase", "RTX 4090", "5", "--as-of", "2931-01-01"), "in the future"),
         (("add", "rent", "8x A100", "5"), "provider:devices"),
         (("add", "electricity", "Narnia", "0.3"), "unknown region"),
         (("add", "price", "RTX 4090", "5"), "unknown table"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +67,17 @@ def test_more_than_a_node_holds_is_several_nodes_on_another_link() -> None:
     assert [p.nodes for p in result.points] == [1, 2, 4]
     assert result.points[0].between is None
     assert result.points[2].exchange_s > 5 * result.points[0].exchange_s
+
+
+def test_one_device_a_node_is_joined_by_the_link_that_is_named(run: Run) -> None:
+    asked = ("scale", "resnet18", "-d", "i7-5960x", "-n", "1,2", "--kind", "weak", "-f", "json")
+    slow, fast = (
+        json.loads(run(*asked, "--link", link).output)["points"][1]["exchange_s"]
+        for link in ("ethernet-10g", "infiniband-hdr")
+    )
+    assert slow > 5 * fast
+    wrong = run("scale", "resnet18", "-d", "i7-5960x", "-n", "1,2", "--link", "nosuch")
+    assert wrong.exit_code == 2
 
 
 def test_screen_and_mistakes(run: Run) -> None:
