@@ -59,7 +59,7 @@ $(CONVERT)/stamp: tools/ship_converted.py
 bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
 	$(BIN)/python tests/bench/speed.py
 	$(BIN)/python tests/bench/counters.py
-	$(BIN)/python tests/bench/zoo.py
+	$(BIN)/python -m tests.bench.zoo
 
 $(VENV)/run.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

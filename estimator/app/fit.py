@@ -13,6 +13,8 @@ from estimator.results.prediction import MemorySummary
 from estimator.software import CURRENT_ERA
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from estimator.hardware.device import Device
     from estimator.precision import PrecisionPolicy
     from estimator.predict.layout import Parallelism
@@ -35,26 +37,36 @@ _HALVES = (DType.FP16, DType.BF16)
 def memory_summary(
     footprint: Footprint, doubled: Footprint, device: Device, batch: int, era: int = CURRENT_ERA
 ) -> MemorySummary:
-    """Return the footprint on a device; ``doubled`` is that of twice the batch: memory is linear in it.
+    """Return the footprint on a device; ``doubled`` is that of twice the batch: each moment is linear in it.
 
     ``era`` is the year of the software. What fits is judged by what a program can have of the capacity.
     """
-    context = _context_bytes(device, era)
-    total = _held(footprint, context)
     usable = usable_bytes(device)
-    a_sample = max(1.0, (_held(doubled, context) - total) / batch)
-    largest = None if usable is None else max(0, int(batch + (usable - total) // a_sample))
+    moments, grown = (
+        [held_bytes(size, device, era) for size in one.moments_bytes] for one in (footprint, doubled)
+    )
+    total = max(moments)
+    named = footprint.moments_bytes[0] - footprint.other_bytes
     return MemorySummary(
         weights_bytes=footprint.weights_bytes,
         gradients_bytes=footprint.gradients_bytes,
         optimizer_bytes=footprint.optimizer_bytes,
         activations_bytes=footprint.activations_bytes,
-        other_bytes=total - footprint.total_bytes + footprint.other_bytes,
+        other_bytes=total - named,
         total_bytes=total,
         capacity_bytes=device.memory_bytes,
         fits=None if usable is None else total <= usable,
-        largest_batch=largest,
+        largest_batch=None if usable is None else largest_batch(batch, moments, grown, usable),
     )
+
+
+def largest_batch(batch: int, moments: Sequence[float], doubled: Sequence[float], room: float) -> int:
+    """Return the largest batch whose every moment has room, from the moments of a batch and of its double."""
+    rooms = (
+        (room - held) // max(1.0, (twice - held) / batch)
+        for held, twice in zip(moments, doubled, strict=True)
+    )
+    return max(0, int(batch + min(rooms)))
 
 
 def usable_bytes(device: Device) -> int | None:
@@ -77,7 +89,11 @@ def sharded(workload: Workload, policy: PrecisionPolicy, parallel: Parallelism) 
     if parallel.sharding == "none":
         return whole
     if parallel.sharding != "fsdp":
-        return replace(whole, optimizer_bytes=-(-whole.optimizer_bytes // data))
+        return replace(
+            whole,
+            optimizer_bytes=-(-whole.optimizer_bytes // data),
+            updating_bytes=-(-whole.updating_bytes // data),
+        )
     widening = DType.FP32.itemsize // policy.weights.itemsize if policy.weights in _HALVES else 1
     blocks: dict[str | None, int] = defaultdict(int)
     for layer in workload.layers:
@@ -90,6 +106,7 @@ def sharded(workload: Workload, policy: PrecisionPolicy, parallel: Parallelism) 
         gradients_bytes=-(-whole.gradients_bytes * widening // data),
         optimizer_bytes=-(-whole.optimizer_bytes * widening // data),
         other_bytes=whole.other_bytes + gathered,
+        updating_bytes=-(-whole.updating_bytes * widening // data),
     )
 
 
@@ -99,5 +116,6 @@ def _context_bytes(device: Device, era: int) -> int:
     return _CONTEXT_BYTES[device.kind]
 
 
-def _held(footprint: Footprint, context_bytes: int) -> int:
-    return round(footprint.total_bytes * _FRAGMENTATION) + context_bytes
+def held_bytes(size: int, device: Device, era: int) -> int:
+    """Return what tensors of a size take on a device, with the allocator's and the framework's own."""
+    return round(size * _FRAGMENTATION) + _context_bytes(device, era)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from estimator.app.fit import largest_batch
 from estimator.app.prediction import lowered
 from estimator.catalog.cpu_parts import with_cores
 from estimator.errors import InputError
@@ -91,17 +92,20 @@ def measure(
 
 def order_of(subject: Subject, run: LoweredRun) -> Order:
     """Return what the measurement is told: the recipe as frameworks run it on the device's kind."""
-    needed = round(run.workload.footprint.total_bytes * _MARGIN) + _CONTEXT_BYTES
-    a_sample = (run.doubled.total_bytes - run.workload.footprint.total_bytes) * _MARGIN / run.training.batch
-    room = None if subject.available_bytes is None else subject.available_bytes - needed
-    largest = None if room is None or a_sample <= 0 else int(run.training.batch + room / a_sample)
+    moments, doubled = (
+        [size * _MARGIN + _CONTEXT_BYTES for size in one.moments_bytes]
+        for one in (run.workload.footprint, run.doubled)
+    )
+    room = subject.available_bytes
     return Order(
         network=subject.network,
         training=run.training,
         device=subject.name,
-        needed_bytes=needed,
+        needed_bytes=round(max(moments)),
         limit_bytes=subject.available_bytes,
-        largest_batch=largest if largest and largest > 0 else None,
+        largest_batch=None
+        if room is None
+        else largest_batch(run.training.batch, moments, doubled, room) or None,
         budget_s=subject.budget_s,
         threads=subject.threads,
         cpu_time=subject.cpu_time,

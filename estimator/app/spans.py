@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from estimator.app.fit import memory_summary
+import numpy as np
+
+from estimator.app.fit import held_bytes
 from estimator.app.fleet import Span
 from estimator.app.request import run_on
 from estimator.networks.lowering import lower
@@ -14,7 +16,6 @@ from estimator.predict.table import build_pair, build_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from estimator.hardware.architecture import DeviceKind
@@ -34,12 +35,15 @@ class Stretch:
     high: Workload
 
     def memory_bytes(self, device: Device, batches: Sequence[int]) -> NDArray[np.float64]:
-        """Return what a step holds on a device at each batch: linear in it."""
-        ends = [
-            memory_summary(w.footprint, w.footprint, device, w.batch, self.training.software.era).total_bytes
-            for w in (self.low, self.high)
-        ]
-        return ends[0] + self.span.shares(batches) * (ends[1] - ends[0])
+        """Return what a step holds on a device at each batch: both moments are linear in it."""
+        era = self.training.software.era
+        low, high = (
+            np.array([held_bytes(size, device, era) for size in work.footprint.moments_bytes])
+            for work in (self.low, self.high)
+        )
+        shares = self.span.shares(batches)
+        moments: NDArray[np.float64] = low + shares[:, None] * (high - low)
+        return np.asarray(moments.max(axis=1))
 
 
 def stretches(

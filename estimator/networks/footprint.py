@@ -93,8 +93,7 @@ def footprint(
     ``trained`` are the elements of all trained parameters and of their gradients; sparse gradients are
     smaller than their tables. ``other_bytes`` are inputs, results, and what the peak is above all saved
     activations: each layer's backward frees what it saved, while gradients come and go, so that it may lie
-    anywhere in the backward pass, or in the optimizer's update, when all of them are gone. In inference
-    nothing is saved, and the two largest outputs live at once.
+    anywhere in the backward pass. In inference nothing is saved, and the two largest outputs live at once.
     """
     policy = training.precision
     parameters = sum(layer.parameters for layer in layers)
@@ -117,11 +116,12 @@ def footprint(
     if (segments := passing.segments) is not None:
         saved = min(saved, segments.boundary_bytes + segments.largest_bytes)
         peak = min(peak, segments.boundary_bytes + max(segments.largest_peak_bytes, passing.casts_bytes))
-    peak = max(peak, update_bytes(training.optimizer, trained[0], policy, training.software))
+    beside = given + passing.results_bytes
     return Footprint(
         weights_bytes=weights,
         gradients_bytes=gradients * policy.weights.itemsize,
         optimizer_bytes=state_bytes(training.optimizer, trainable, policy),
         activations_bytes=saved,
-        other_bytes=given + passing.results_bytes + max(0, peak - saved),
+        other_bytes=beside + max(0, peak - saved),
+        updating_bytes=beside + update_bytes(training.optimizer, trained[0], policy, training.software),
     )

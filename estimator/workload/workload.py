@@ -56,24 +56,29 @@ class Collective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """Bytes a training step holds on one device at its peak."""
+    """Bytes a training step holds on one device at its peak.
+
+    ``updating_bytes`` are what the optimizer's update holds when all activations are gone: a moment apart,
+    which is the peak of a step whose weights are larger than its activations.
+    """
 
     weights_bytes: int
     gradients_bytes: int
     optimizer_bytes: int
     activations_bytes: int
     other_bytes: int
+    updating_bytes: int = 0
+
+    @property
+    def moments_bytes(self) -> tuple[int, int]:
+        """What is held at the peak of the backward pass and in the update; each is linear in the batch."""
+        kept = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
+        return kept + self.activations_bytes + self.other_bytes, kept + self.updating_bytes
 
     @property
     def total_bytes(self) -> int:
-        """The sum."""
-        return (
-            self.weights_bytes
-            + self.gradients_bytes
-            + self.optimizer_bytes
-            + self.activations_bytes
-            + self.other_bytes
-        )
+        """The larger of the two moments."""
+        return max(self.moments_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,7 @@ def test_the_archive_is_small_and_one_network_is_read_and_lowered_quickly() -> N
     began = time.process_time()
     for name in ("timm:hrnet_w18", "timm:resnet152d", "torchvision:swin_t"):
         lower(network(name), Training(batch=8))
-    assert time.process_time() - began < 3 * 0.3
+    assert time.process_time() - began < 3 * 0.3  # a seventh of it here
 
 
 def test_every_name_of_the_index_that_was_converted_is_in_the_archive() -> None:

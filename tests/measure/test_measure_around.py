@@ -292,7 +292,7 @@ def test_what_feeds_a_device_explains_no_time_that_is_too_short_and_no_small_ima
 
 def test_rates_and_times_people_state() -> None:
     alike = [
-        explained("gpt2", "--device", "A100", "--samples", "1e6", "-b", "8", "-m", stated)["ratio"]
+        explained("gpt2", "--device", "A100", "--samples", "1000000", "-b", "8", "-m", stated)["ratio"]
         for stated in ("1h30m/epoch", "1:30:00/epoch", "16 epochs/day")
     ]
     assert alike == pytest.approx([alike[0]] * 3)

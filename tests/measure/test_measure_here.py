@@ -183,7 +183,7 @@ def test_the_command_measures_and_keeps(own_folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("estimator.app.here_calibration.at_measured_clock", lambda device, _facts: device)
     done = CliRunner().invoke(
         program(),
-        ["calibrate", "--here", "--for", "0.5s", "--threads", "1", "--cpu-time", "--format", "json"],
+        ["calibrate", "--here", "--for", "5s", "--threads", "1", "--cpu-time", "--format", "json"],
     )
     assert done.exit_code == 0, done.stderr
     data = json.loads(done.stdout)

@@ -70,7 +70,7 @@ def test_more_than_a_node_holds_is_several_nodes_on_another_link() -> None:
 
 
 def test_one_device_a_node_is_joined_by_the_link_that_is_named(run: Run) -> None:
-    asked = ("scale", "resnet18", "-d", "i7-5960x", "-n", "1,2", "--kind", "weak", "-f", "json")
+    asked = ("scale", "resnet18", "-d", "i7-5960x", "-n", "1,2", "--weak", "-f", "json")
     slow, fast = (
         json.loads(run(*asked, "--link", link).output)["points"][1]["exchange_s"]
         for link in ("ethernet-10g", "infiniband-hdr")
