@@ -1,6 +1,7 @@
 """How long each network of the zoo takes to lower for training, and descriptions of 20,000 layers.
 
-The slowest are named, against limits of 50 ms and of 3 s to read, expand and lower. The layers' records are made before the clock starts, as in any second lowering of a process.
+The slowest are named, against limits of 50 ms a network and of 3 s to read, expand and lower a description.
+The layers' records are made before the clock starts, as in any second lowering of a process.
 """
 
 from __future__ import annotations
