@@ -117,7 +117,11 @@ def _expected(situation: Situation, unit: str) -> TimeRange:
     if unit == "sample":
         return step.time.scaled(1 / step.samples)
     if unit == "token":
-        return step.time.scaled(1 / (step.samples * _tokens_a_sample(situation.network)))
+        tokens = situation.network.tokens_per_sample
+        if tokens is None:
+            name = situation.network.name
+            raise InputError(f"{name} reads no tokens", hint="give samples/s, or the time of a step")
+        return step.time.scaled(1 / (step.samples * tokens))
     training = situation.training
     if training.samples is None and (unit == "epoch" or training.steps is None):
         raise InputError(
@@ -139,14 +143,6 @@ def _expected(situation: Situation, unit: str) -> TimeRange:
     if found is None:
         raise InputError("the length of an epoch is not known", hint="give --samples")
     return found
-
-
-def _tokens_a_sample(network: Network) -> int:
-    """Return the length of the longest sequence of numbers that is read as tokens."""
-    lengths = [i.shape[0] for i in network.inputs if len(i.shape) == 1 and not i.dtype.is_floating]
-    if not lengths:
-        raise InputError(f"{network.name} reads no tokens", hint="give samples/s, or the time of a step")
-    return max(lengths)
 
 
 def _ranked(suspicions: Sequence[Suspicion], ratio: float) -> tuple[Cause, ...]:

@@ -33,6 +33,7 @@ class Stretch:
     span: Span
     low: Workload
     high: Workload
+    tokens_per_sample: int | None = None
 
     def memory_bytes(self, device: Device, batches: Sequence[int]) -> NDArray[np.float64]:
         """Return what a step holds on a device at each batch: both moments are linear in it."""
@@ -62,7 +63,14 @@ def stretches(
     except ValueError:
         return [((b,), stretch_at(network, replace(recipe, batch=b))) for b in wanted]
     span = Span(small=small, large=large, low=wanted[0], high=wanted[-1])
-    return [(wanted, Stretch(training=recipe, span=span, low=low, high=high))]
+    return [
+        (
+            wanted,
+            Stretch(
+                training=recipe, span=span, low=low, high=high, tokens_per_sample=network.tokens_per_sample
+            ),
+        )
+    ]
 
 
 def stretch_at(network: Network, training: Training) -> Stretch:
@@ -70,4 +78,6 @@ def stretch_at(network: Network, training: Training) -> Stretch:
     work = lower(network, training)
     table = build_table(work)
     span = Span(small=table, large=table, low=training.batch, high=training.batch)
-    return Stretch(training=training, span=span, low=work, high=work)
+    return Stretch(
+        training=training, span=span, low=work, high=work, tokens_per_sample=network.tokens_per_sample
+    )

@@ -76,7 +76,7 @@ def _result(job: SweepJob, axes: Sequence[Axis]) -> SweepResult:
         },
         axes={axis.name: list(axis.values) for axis in axes},
         points=rows,
-        best=max(good, key=lambda i: rows[i].samples_per_s, default=None),
+        best=max(good, key=lambda i: rows[i].rate, default=None),
         coverage=job.request.coverage,
         basis=tuple(job.basis),
         assumptions=tuple(job.assumed),

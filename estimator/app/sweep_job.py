@@ -186,8 +186,10 @@ def _fill(
     job.basis |= {factor.basis: None for factor in factors.values()}
     memory = stretch.memory_bytes(device, [one.batch for one in wanted])
     capacity = usable_bytes(device)
+    tokens = stretch.tokens_per_sample
     rows = zip(wanted, step_s.tolist(), unusual.tolist(), memory.tolist(), strict=True)
     for one, seconds, flag, held in rows:
+        samples_per_s = one.batch * training.accumulation * system.count / seconds
         factor = factors[flag]
         job.points[one.index] = SweepPoint(
             settings=one.settings,
@@ -197,7 +199,8 @@ def _fill(
             step_s=seconds,
             low_s=seconds * factor.low,
             high_s=seconds * factor.high,
-            samples_per_s=one.batch * training.accumulation * system.count / seconds,
+            samples_per_s=samples_per_s,
+            tokens_per_s=None if tokens is None else samples_per_s * tokens,
             memory_bytes=round(held),
             fits=None if capacity is None else held <= capacity,
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from estimator.results.base import Result
 
 # What stands in for characters that a console cannot show.
+_USUAL_WIDTH = 80  # where a terminal says that it has none
 _ASCII = str.maketrans(
     {
         "→": "->", "×": "x", "—": "-", "–": "-", "µ": "u", "≥": ">=", "≤": "<=", "…": "...", "±": "+/-",  # noqa: RUF001
@@ -92,6 +93,10 @@ def _medium(stream: TextIO) -> Medium:
     if not stream.isatty():
         return Medium()
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) > 0 else os.get_terminal_size().columns
+    width = (
+        int(columns)
+        if columns.isdigit() and int(columns) > 0
+        else os.get_terminal_size().columns or _USUAL_WIDTH
+    )
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return Medium(width=max(width, 20), colour=colour)

@@ -43,31 +43,31 @@ def repeat(
     budget_s: float,
     *,
     watch: bool = True,
-    agree: Callable[[int], int] = lambda cycles: cycles,
+    agree: Callable[[int], int] = lambda ended: ended,
     progress: Progress | None = None,
 ) -> Repetitions:
     """Run a step for about ``budget_s`` seconds; Ctrl-C ends it with what there is.
 
-    ``agree`` makes the number of cycles the same in all processes of a group. Raises KeyboardInterrupt
+    ``agree`` makes all processes of a group end with the same cycle. Raises KeyboardInterrupt
     where it comes before the first whole step, MeasurementError where the loss is not finite.
     """
     done = Repetitions()
     begun = time.perf_counter()
     try:
-        last_s = _warm_up(step, clock, _WARM_SHARE * budget_s, done, agree)
+        _warm_up(step, clock, _WARM_SHARE * budget_s, done, agree)
         step.check_loss()
-        left_s = budget_s - (time.perf_counter() - begun)
-        cycle_s = last_s * (_WHOLE_A_CYCLE + 1)
-        for _ in range(agree(max(1, int(left_s / max(cycle_s, 1e-6))))):
+        over = False
+        while not over:
+            cycle = time.perf_counter()
             for _ in range(_WHOLE_A_CYCLE):
                 _whole(step, clock, done)
             if watch:
                 _watched(step, clock, done)
-            share = (time.perf_counter() - begun) / budget_s
+            now = time.perf_counter()
             if progress:
-                progress(min(1.0, share), done.steps_s[-1])
-            if agree(int(share > 1.0)):
-                break
+                progress(min(1.0, (now - begun) / budget_s), done.steps_s[-1])
+            another_s = (now - cycle) / 2  # half of another one: the budget is kept to on average
+            over = bool(agree(int(now - begun + another_s > budget_s)))
         step.check_loss()
     except KeyboardInterrupt:
         if not done.steps_s:
@@ -78,20 +78,18 @@ def repeat(
 
 def _warm_up(
     step: TrainingStep, clock: Clock, budget_s: float, done: Repetitions, agree: Callable[[int], int]
-) -> float:
-    """Run steps until two after each other take the same time, or the budget is used; return the last."""
+) -> None:
+    """Run steps until two after each other take the same time, or the budget is used."""
     begun, last = time.perf_counter(), float("inf")
     while True:
-        start = time.perf_counter()
         spans = step.run(clock)
         clock.settle()
-        took = time.perf_counter() - start
         own = clock.between(spans[0].start, spans[-1].end)
         done.warm_up += 1
         steady = abs(own / last - 1) < _STEADY
         over = time.perf_counter() - begun > budget_s or done.warm_up >= _MOST_WARM
         if agree(int(done.warm_up >= _FEWEST_WARM and (steady or over))):
-            return took
+            return
         last = own
 
 

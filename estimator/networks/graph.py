@@ -67,3 +67,9 @@ class Network:
     source: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tokens_per_sample(self) -> int | None:
+        """The length of the longest sequence of numbers that is read as tokens; None where there is none."""
+        lengths = (i.shape[0] for i in self.inputs if len(i.shape) == 1 and not i.dtype.is_floating)
+        return max(lengths, default=None)

@@ -19,6 +19,7 @@ class SweepPoint:
 
     ``batch`` is of one device and pass; ``knee``: the smallest batch of its series within 10 % of the best
     throughput that fits; ``wall``: the largest batch of its series that fits, where a larger one does not.
+    ``tokens_per_s`` is None where the network reads no tokens.
     """
 
     settings: Mapping[str, Any]
@@ -31,8 +32,14 @@ class SweepPoint:
     samples_per_s: float
     memory_bytes: int
     fits: bool | None
+    tokens_per_s: float | None = None
     knee: bool = False
     wall: bool = False
+
+    @property
+    def rate(self) -> float:
+        """What gets done in a second: tokens, whose number a sample may differ by setting, or samples."""
+        return self.samples_per_s if self.tokens_per_s is None else self.tokens_per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

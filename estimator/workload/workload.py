@@ -97,7 +97,6 @@ class Workload:
     collectives: tuple[Collective, ...] = ()
     repeats: int = 1
     input_bytes: int = 0
-    tokens_per_sample: int | None = None
     custom_layers: tuple[str, ...] = field(default=())
     unstated_layers: tuple[str, ...] = field(default=())
 

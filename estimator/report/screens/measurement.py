@@ -22,10 +22,10 @@ def measurement_screen(result: MeasurementResult) -> Screen:
         Answer(_answer(result)),
         Paragraph(_basis(result)),
         Facts(title="", pairs=_facts(result)),
+        *(Paragraph(f"warning: {text}", "warning") for text in result.warnings),
     ]
     if result.measured.method == "pytorch":
         blocks += [_phases(result), _layers(result)]
-    blocks += [Paragraph(f"warning: {text}", "warning") for text in result.warnings]
     network = network_of(result.inputs)
     following = "estimator calibrate --here" if result.error else f"estimator predict {network}"
     blocks.append(Paragraph(f"next: {following}", "next"))

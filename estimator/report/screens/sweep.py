@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from estimator.results.sweep import SweepPoint, SweepResult
 
 ROWS_SHOWN = 40
+_TOKENS = "tokens/s"
 
 
 def sweep_screen(result: SweepResult, *, most: int | None = ROWS_SHOWN) -> Screen:
@@ -47,7 +48,7 @@ def _shown(result: SweepResult, most: int | None) -> list[int]:
         return list(indices)
 
     def order(i: int) -> tuple[bool, float]:
-        return result.points[i].fits is False, -result.points[i].samples_per_s
+        return result.points[i].fits is False, -result.points[i].rate
 
     return sorted(indices, key=order)[:most]
 
@@ -68,11 +69,11 @@ def _answer(result: SweepResult, best: SweepPoint | None) -> str:
     if best is None:
         return f"{network}: no setting fits in memory"
     fitting = [p for p in result.points if p.fits is not False]
-    slowest = min(fitting, key=lambda p: p.samples_per_s)
-    gain = ""
+    slowest = min(fitting, key=lambda p: p.rate)
+    gain, unit = "", _unit(result)
     if slowest is not best:
-        gain = f", {times(best.samples_per_s / slowest.samples_per_s)} the slowest that fits"
-    return f"{network}: fastest with {_setting(best)}: {format_si(best.samples_per_s)} samples/s{gain}"
+        gain = f", {times(best.rate / slowest.rate)} the slowest that fits"
+    return f"{network}: fastest with {_setting(best)}: {format_si(_per_s(best, unit))} {unit}{gain}"
 
 
 def _basis(result: SweepResult, best: SweepPoint | None) -> str:
@@ -80,9 +81,20 @@ def _basis(result: SweepResult, best: SweepPoint | None) -> str:
     basis = f"(basis: {', '.join(result.basis)})"
     if best is None:
         return f"{len(result.points):,} settings; times have an {share} {basis}"
-    rate = best.samples_per_s * best.step_s
+    unit = _unit(result)
+    rate = _per_s(best, unit) * best.step_s
     low, high = rate / best.high_s, rate / best.low_s
-    return f"{share} {format_si(low)} to {format_si(high)} samples/s {basis}; {len(result.points):,} settings"
+    return f"{share} {format_si(low)} to {format_si(high)} {unit} {basis}; {len(result.points):,} settings"
+
+
+def _unit(result: SweepResult) -> str:
+    """Return what throughput counts: tokens where the samples of the settings differ in length."""
+    lengths = {round((p.tokens_per_s or 0.0) / p.samples_per_s) for p in result.points}
+    return _TOKENS if len(lengths) > 1 else "samples/s"
+
+
+def _per_s(point: SweepPoint, unit: str) -> float:
+    return point.rate if unit == _TOKENS else point.samples_per_s
 
 
 def _marks(result: SweepResult, best: SweepPoint | None) -> list[str]:
@@ -102,16 +114,16 @@ def _marks(result: SweepResult, best: SweepPoint | None) -> list[str]:
 
 
 def _table(result: SweepResult, shown: Sequence[int]) -> Table:
-    swept = tuple(result.axes)
+    swept, unit = tuple(result.axes), _unit(result)
     columns = (
         *(Column(name.removeprefix("set "), "right" if _numeric(result, name) else "left") for name in swept),
-        Column("samples/s"), Column("note", "left"), Column("memory", optional=True),
+        Column(unit), Column("note", "left"), Column("memory", optional=True),
         Column("a step", optional=True), Column("range", optional=True),
     )  # fmt: skip
     return Table(
         name="points",
         columns=columns,
-        rows=tuple(_row(result.points[i], swept, best=i == result.best) for i in shown),
+        rows=tuple(_row(result.points[i], swept, unit, best=i == result.best) for i in shown),
         emphasis=frozenset(n for n, i in enumerate(shown) if i == result.best),
     )
 
@@ -120,7 +132,7 @@ def _numeric(result: SweepResult, name: str) -> bool:
     return all(isinstance(value, int) for value in result.axes[name])
 
 
-def _row(point: SweepPoint, swept: Sequence[str], *, best: bool) -> tuple[str, ...]:
+def _row(point: SweepPoint, swept: Sequence[str], unit: str, *, best: bool) -> tuple[str, ...]:
     marks = [
         word
         for word, holds in (
@@ -133,7 +145,7 @@ def _row(point: SweepPoint, swept: Sequence[str], *, best: bool) -> tuple[str, .
     ]
     return (
         *(str(point.settings.get(name, NOTHING)) for name in swept),
-        format_si(point.samples_per_s),
+        format_si(_per_s(point, unit)),
         ", ".join(marks),
         format_bytes(point.memory_bytes),
         format_seconds(point.step_s),
