@@ -13,7 +13,7 @@ from estimator.predict.factors import call_seconds, software_factors
 from estimator.predict.fleet import scales_of
 from estimator.predict.gpu import KernelTimes
 from estimator.predict.table import PHASES
-from estimator.workload.kernel import FRESH, Phase
+from estimator.workload.kernel import FRESH, IN_PLACE, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -205,7 +205,7 @@ def cpu_regime_key(calibration: Calibration, category: Category, software: Softw
 def _keys(category: Category, layout: str) -> Iterator[str]:
     stem = category.kind.partition(".")[0]
     direction = "forward" if category.phase in _FORWARD else "backward"
-    for kind in dict.fromkeys((category.kind, stem)):
+    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), stem)):
         for name in (f"{kind}@{direction}", kind):
             yield f"{name}/{layout}"
             yield name
@@ -230,7 +230,8 @@ def large_pages(table: KernelTable, calibration: Calibration, factors: SoftwareF
     if factors.pools_memory:
         return np.zeros(len(table.category))
     writes = np.array([
-        c.kind.endswith(FRESH) or not c.kind.startswith(_KINDS_WITHOUT_OUTPUT) for c in table.categories
+        c.kind.endswith(FRESH) or not (c.kind.startswith(_KINDS_WITHOUT_OUTPUT) or c.kind.endswith(IN_PLACE))
+        for c in table.categories
     ])  # fmt: skip
     large = table.bytes_written / np.maximum(table.launches, 1) >= calibration.cpu.fault_bytes
     return np.where(writes[table.category] & large, table.bytes_written / _PAGE_BYTES, 0.0)

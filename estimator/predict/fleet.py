@@ -14,7 +14,7 @@ from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Regime, Scale
 from estimator.precision import DType
 from estimator.predict.factors import library_factors, software_factors, time_factor_key
-from estimator.workload.kernel import Phase
+from estimator.workload.kernel import IN_PLACE, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -351,7 +351,7 @@ def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:
     """Give the names an efficiency may stand under, most specific first."""
     stem = category.kind.partition(".")[0]
     direction = "forward" if category.phase in _FORWARD else "backward"
-    for kind in dict.fromkeys((category.kind, stem)):
+    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), stem)):
         for name in (f"{kind}@{direction}", kind):
             yield f"{name}/{path}/{layout}"
             yield f"{name}/{path}"

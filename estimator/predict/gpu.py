@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.precision import DType
 from estimator.predict.products import tile_flops
 from estimator.predict.table import PHASES
 from estimator.workload.kernel import Phase
@@ -55,7 +56,26 @@ class KernelTimes:
 
 
 def gpu_times(table: KernelTable, fleet: Fleet) -> KernelTimes:
-    """Return the time of each kernel of a table on each device of a fleet."""
+    """Return the time of each kernel of a table on each device of a fleet.
+
+    Where TF32 is allowed it need not be used: the libraries' heuristics choose among kernels of either kind
+    (cuDNN: CUDNN_FMA_MATH forbids tensor cores, the other math types allow them).
+    """
+    times = _times(table, fleet)
+    allowed = np.array([category.dtype is DType.TF32 for category in table.categories])[table.category]
+    if not allowed.any():
+        return times
+    categories = tuple(c._replace(dtype=DType.FP32) if c.dtype is DType.TF32 else c for c in table.categories)
+    plain = _times(replace(table, categories=categories), fleet)
+    better = allowed[:, None] & (plain.busy_s < times.busy_s)
+    return replace(
+        times,
+        busy_s=np.where(better, plain.busy_s, times.busy_s),
+        compute_bound=np.where(better, plain.compute_bound, times.compute_bound),
+    )
+
+
+def _times(table: KernelTable, fleet: Fleet) -> KernelTimes:
     pick = _picker(table, fleet)
     work = work_flops(table, fleet, pick)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -46,6 +46,16 @@ def test_the_largest_batch_is_the_last_that_fits() -> None:
     assert not asked("resnet50", device, batch=largest + 2).memory.fits
 
 
+def test_the_largest_batch_is_not_that_of_the_update_whose_memory_no_batch_changes() -> None:
+    """At batch 1 the copies of AdamW's update are the peak of BERT; at the largest batch the backward is."""
+    device = "RTX 2080 Ti"
+    one = asked("bert_base", device, batch=1).memory
+    assert one.total_bytes - one.other_bytes < 0.8 * one.total_bytes
+    assert one.largest_batch is not None
+    assert asked("bert_base", device, batch=one.largest_batch).memory.fits
+    assert not asked("bert_base", device, batch=one.largest_batch + 2).memory.fits
+
+
 def test_what_each_remedy_does() -> None:
     found = asked("bert_base", "RTX 2080 Ti", batch=64)
     mixed, blocks = remedy(found, "mixed precision"), remedy(found, "checkpointing")

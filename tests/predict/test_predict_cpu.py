@@ -72,6 +72,15 @@ def test_large_outputs_fault_in_pytorch_and_not_where_memory_is_pooled(
     assert extra == pytest.approx(16384 * calibration.cpu.fault_s / 8**0.5, rel=0.01)
 
 
+def test_what_is_written_over_its_input_needs_no_new_pages(
+    desktop_cpu: Device, calibration: Calibration
+) -> None:
+    count = 1 << 24
+    anew, over = (seconds(elementwise(name, count), desktop_cpu, calibration) for name in ("relu", "relu_"))
+    pages = 4 * count / 4096
+    assert anew - over == pytest.approx(pages * calibration.cpu.fault_s / desktop_cpu.units**0.5)
+
+
 def test_few_cores_draw_less_than_the_memory_gives(desktop_cpu: Device, calibration: Calibration) -> None:
     plain = elementwise("relu", 4 << 20)
     one, two, eight = (seconds(plain, replace(desktop_cpu, units=units), calibration) for units in (1, 2, 8))

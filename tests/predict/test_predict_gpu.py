@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from estimator.errors import InputError
+from estimator.hardware.device import derive_peaks
 from estimator.precision import DType
 from estimator.predict.fleet import Fleet, product_path
 from estimator.predict.gpu import combine, gpu_times
@@ -69,6 +70,22 @@ def test_half_precision_uses_tensor_cores_only_where_they_are(
     assert seconds(gemm(4096, 4096, 4096, DType.FP16), v100, calibration) < fast / 4
     slow = seconds(gemm(4096, 4096, 4096), pascal, calibration)
     assert seconds(gemm(4096, 4096, 4096, DType.FP16), pascal, calibration) == pytest.approx(slow, rel=0.05)
+
+
+@pytest.mark.parametrize("rate", [32, 256])
+def test_allowing_tf32_slows_no_product_down(v100: Device, calibration: Calibration, rate: int) -> None:
+    """Where tensor cores multiply TF32 no faster than the lanes fp32, libraries take the lanes."""
+    architecture = replace(
+        v100.architecture, matrix={DType.TF32: rate, DType.FP16: 512}, integers_share_lanes=True
+    )
+    device = replace(
+        v100, architecture=architecture, peaks=derive_peaks(architecture, v100.units, v100.clock_hz)
+    )
+    plain, allowed = (
+        seconds(gemm(4096, 4096, 4096, d), device, calibration) for d in (DType.FP32, DType.TF32)
+    )
+    assert allowed <= plain
+    assert (allowed < 0.6 * plain) == (rate == 256)
 
 
 def test_a_format_no_unit_has_is_an_error_that_names_those_it_has(v100: Device) -> None:

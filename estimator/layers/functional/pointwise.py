@@ -9,7 +9,7 @@ from estimator.layers.base import LayerError
 from estimator.layers.strides import preserved
 from estimator.precision import DType
 from estimator.workload.build import traffic
-from estimator.workload.kernel import Op, Phase
+from estimator.workload.kernel import IN_PLACE, Op, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def fork(tape: Tape, x: Tensor, uses: int = 2) -> Tensor:
     """Return ``x``, which is used ``uses`` times: its gradients are added up by a kernel each."""
     if x.requires_grad:
         for _ in range(uses - 1):
-            each_element(tape, x, "accumulate_gradient", Phase.DGRAD, reads=2)
+            each_element(tape, x, "accumulate_gradient" + IN_PLACE, Phase.DGRAD, reads=2)
     return x
 
 
@@ -148,7 +148,7 @@ def unary_in_place(
         else:
             tape.save(x)
         _unary_backward(tape, x, name, saves=keeps, flops=flops_per_element, backward=None)
-    each_element(tape, x, name, Phase.FORWARD, flops=flops_per_element)
+    each_element(tape, x, name + IN_PLACE, Phase.FORWARD, flops=flops_per_element)
     return tape.view(x, x.shape, x.strides)
 
 
