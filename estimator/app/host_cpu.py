@@ -48,7 +48,8 @@ def _known(known: Device, facts: HostFacts, findings: list[Finding]) -> Device:
         device = replace(device, bandwidth_bytes_per_s=None)
     if device is not whole:
         _tell_bandwidth(device, whole, cpu, findings)
-    return replace(device, memory_bytes=facts.memory.usable_bytes, detected=True)
+    virtual = bool(cpu.virtualised)
+    return replace(device, memory_bytes=facts.memory.usable_bytes, virtual=virtual, detected=True)
 
 
 def _sockets(cpu: CpuFacts, known: Device) -> int:
@@ -116,6 +117,7 @@ def _derived(facts: HostFacts, findings: list[Finding]) -> Device | None:
         threads=cpu.threads,
         sockets=cpu.sockets or 1,
         memory_bytes=facts.memory.usable_bytes,
+        virtual=bool(cpu.virtualised),
         cache_bytes=_caches(cpu),
         detected=True,
         provenance={

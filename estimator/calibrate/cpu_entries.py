@@ -16,6 +16,7 @@ from estimator.predict.cpu import (
     cpu_cores,
     cpu_peak,
     cpu_regime_key,
+    fault_share,
     large_pages,
     working_cores,
 )
@@ -127,9 +128,9 @@ class CpuEntries:
         """Add page faults, the call of the optimizer, and work that one core does alone."""
         table = observation.table
         index = self.parameters.add(
-            Key("cpu", "", "fault_s"), self.start.cpu.fault_s, hold=_HELD, low=0.3e-6, high=6e-6
+            Key("cpu", "", "fault_s"), self.start.cpu.fault_s, hold=_HELD, low=0.2e-6, high=2e-6
         )
-        pages = large_pages(table, self.start, factors) / np.sqrt(cpu_cores(observation.device))
+        pages = large_pages(table, self.start, factors) * fault_share(observation.device, self.start)
         same = np.full((len(pages), 1), index, dtype=np.intp)
         self.entries.add(number, table.runs, compute_s=pages, compute=same)
         call_s = call_seconds(table, factors, "optimizer")

@@ -71,6 +71,7 @@ def build_device(
         memory_bytes=None if memory is None else round(memory * _GIB),
         memory_type=record.get("memory_type"),
         unified_memory=record.get("unified_memory", False),
+        virtual=record.get("virtual", False),
         cache_bytes=_caches(record),
         power_limit_w=record.get("power_limit_w"),
         pcie=_pcie(record.get("pcie")),

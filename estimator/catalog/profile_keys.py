@@ -109,6 +109,7 @@ DEVICE = Table(
         "memory_mt_per_s": Number(low=400, high=12800),
         "bandwidth_gb_per_s": Number(low=3, high=100_000),
         "unified_memory": Flag(),
+        "virtual": Flag(),
         "l2_mib": Number(low=0.1, high=1024),
         "caches_kib": Table(others=Number(low=8, high=2**21)),
         "pcie": Table(

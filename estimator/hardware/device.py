@@ -50,7 +50,8 @@ class Device:
     ``units`` are SMs, CUs, Xe-cores or physical cores (of a hybrid CPU its P cores, the others stand in
     ``efficiency_cores``); ``clock_hz`` the boost clock, for a CPU the clock with all cores busy;
     ``matrix_clock_hz`` the clock at which the vendor quotes matrix peaks, where it is not the usual one of
-    the architecture. None is "not known" everywhere, never 0.
+    the architecture. ``virtual`` marks a CPU that a virtual machine has cores of. None is "not known"
+    everywhere, never 0.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Device:
     memory_bytes: int | None = None
     memory_type: str | None = None
     unified_memory: bool = False
+    virtual: bool = False
     cache_bytes: Mapping[str, int] = field(default_factory=dict)
     power_limit_w: float | None = None
     pcie: Interface | None = None

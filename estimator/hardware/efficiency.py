@@ -103,7 +103,8 @@ class CpuEfficiency:
 
     A core streams ``core_bytes_per_clock``; all of them together attain ``bus_share`` of the memory's
     bandwidth. Outputs from ``fault_bytes`` up are mapped afresh each step, at ``fault_s`` a page of 4 KiB
-    (over the square root of the cores), unless the framework pools memory. Cores that share an operator
+    (over the square root of the cores; in a virtual machine ``virtual_faults`` times that, because the
+    hypervisor's page tables follow), unless the framework pools memory. Cores that share an operator
     start and end it together: ``barrier_s`` for each doubling of their number. Each of them gets at
     least ``grain_elements`` of a loop (ATen's grain size), ``grain_flops`` of a product (OpenBLAS: 4 times
     65,536 multiply-adds).
@@ -113,6 +114,7 @@ class CpuEfficiency:
     core_bytes_per_clock: float
     fault_bytes: float
     fault_s: float
+    virtual_faults: float
     bus_share: float = 0.8
     scalar_flop_per_cycle: float = 1.0
     barrier_s: float = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +77,8 @@ def cpu_times(
     weights_s = _longer(
         (table.weight_bytes / pick("weights"))[:, None] / draw, table.weight_bytes[:, None] / bus
     )
-    faults_s = large_pages(table, calibration, factors)[:, None] * calibration.cpu.fault_s / np.sqrt(cores)
+    a_page_s = np.array([fault_share(device, calibration) for device in devices]) * calibration.cpu.fault_s
+    faults_s = large_pages(table, calibration, factors)[:, None] * a_page_s
     busy_s = (product_s + memory_s + weights_s) * slower[:, None] + faults_s
 
     serial = np.array([category.kind.startswith("serial") for category in table.categories])[table.category]
@@ -223,6 +224,12 @@ def _scales(devices: Sequence[Device], calibration: Calibration) -> tuple[Floats
         np.array([prod(s.memory for s in group) for group in scales]),
         np.array([prod(s.launch for s in group) for group in scales]),
     )
+
+
+def fault_share(device: Device, calibration: Calibration) -> float:
+    """Return what a page costs, as a share of ``fault_s``: cores take some of their faults side by side."""
+    guest = calibration.cpu.virtual_faults if device.virtual else 1.0
+    return guest / sqrt(cpu_cores(device))
 
 
 def large_pages(table: KernelTable, calibration: Calibration, factors: SoftwareFactors) -> Floats:
