@@ -40,7 +40,7 @@ COMMANDS = dict(line.split(maxsplit=1) for line in _NAMED.splitlines())
 
 # Objects made between two searches for unreachable cycles. A command makes many that live until it ends and
 # next to no cycles: searching as often as Python does by default is a tenth of a long comparison.
-_COLLECT_AFTER = 200_000
+COLLECT_AFTER = 200_000
 
 
 def program(wanted: str | None = None) -> typer.Typer:
@@ -91,7 +91,7 @@ def _root(
 
 def run() -> None:
     """Run the program."""
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(COLLECT_AFTER)
     completing = "_ESTIMATOR_COMPLETE" in os.environ
     first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     program(None if completing else first)()

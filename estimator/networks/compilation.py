@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from estimator.layers.fusion import fused_layers
+from estimator.workload.kernel import IN_PLACE, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Tensor
     from estimator.networks.graph import Node
     from estimator.workload.workload import LayerWork
+
+    _Value = tuple[int, int]  # a storage, and how often it has been written over
 
 
 class _LoweredCall(Protocol):
@@ -29,25 +32,42 @@ class _LoweredCall(Protocol):
 
 def compiled(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> tuple[LayerWork, ...]:
     """Return the layers with a compiler's kernels; a merged one stays with its first layer."""
-    lists = fused_layers([layer.kernels for layer in layers], _follows(calls))
+    lists = fused_layers([layer.kernels for layer in layers], _follows(layers, calls))
     return tuple(
         layer if call.node.times > 1 else replace(layer, kernels=kernels)
         for layer, call, kernels in zip(layers, calls, lists, strict=True)
     )
 
 
-def _follows(calls: Sequence[_LoweredCall]) -> list[bool]:
+def _follows(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> list[bool]:
     """Tell of each call whether it takes what the one before gives, and nothing else takes that.
 
     A layer that runs several times in a row keeps to itself.
     """
-    takers = Counter(storage for call in calls for storage in {tensor.storage for tensor in call.arguments})
+    values = _values(layers, calls)
+    takers = Counter(value for taken, _ in values for value in taken)
     follows = []
     before: _LoweredCall | None = None
-    for call in calls:
-        given = {tensor.storage for tensor in before.outputs} if before else set()
-        taken = given & {tensor.storage for tensor in call.arguments}
+    given: set[_Value] = set()
+    for call, (taken, gives) in zip(calls, values, strict=True):
+        passed = given & taken
         alone = call.node.times == 1 and (before is None or before.node.times == 1)
-        follows.append(bool(taken) and alone and all(takers[storage] == 1 for storage in taken))
-        before = call
+        follows.append(bool(passed) and alone and all(takers[value] == 1 for value in passed))
+        before, given = call, gives
     return follows
+
+
+def _values(
+    layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]
+) -> list[tuple[set[_Value], set[_Value]]]:
+    """Return what each call takes and gives: memory, and how often it has been written over by then."""
+    written: Counter[int] = Counter()
+    values = []
+    for layer, call in zip(layers, calls, strict=True):
+        storages = {tensor.storage for tensor in call.arguments}
+        taken = {(storage, written[storage]) for storage in storages}
+        outputs = {tensor.storage for tensor in call.outputs}
+        if any(k.phase is Phase.FORWARD and k.name.endswith(IN_PLACE) for k in layer.kernels):
+            written.update(storages & outputs)
+        values.append((taken, {(storage, written[storage]) for storage in outputs}))
+    return values

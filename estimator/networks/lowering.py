@@ -17,7 +17,7 @@ from estimator.networks.optimizers import update_kernels
 from estimator.networks.training import Checkpointing
 from estimator.software import Layout, Mode
 from estimator.workload.build import traffic
-from estimator.workload.kernel import Op, Phase
+from estimator.workload.kernel import IN_PLACE, Op, Phase
 from estimator.workload.workload import Collective, LayerWork, Workload
 
 if TYPE_CHECKING:
@@ -384,8 +384,8 @@ def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kern
         tensor = calls[index].outputs[reference.output]
         if tensor.requires_grad:
             add = traffic(
-                "grad_add", Op.ELEMENTWISE, Phase.DGRAD, compute=tensor.dtype, read=2 * tensor.bytes,
-                written=tensor.bytes, elements=tensor.numel,
+                "grad_add" + IN_PLACE, Op.ELEMENTWISE, Phase.DGRAD, compute=tensor.dtype,
+                read=2 * tensor.bytes, written=tensor.bytes, elements=tensor.numel,
             )  # fmt: skip
             adds[index] = adds.get(index, ()) + (add,) * ((count - 1) * calls[index].node.times)
     return adds

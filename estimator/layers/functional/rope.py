@@ -57,8 +57,8 @@ _EAGER_BACKWARD = (
     ("neg_backward", 1, 1, 0, 1),
     ("slice_backward", 1, 2, 0, 0),
     ("slice_backward", 1, 2, 0, 0),
-    ("accumulate_gradient", 4, 2, 0, 1),
-    ("accumulate_gradient", 4, 2, 0, 1),
+    ("accumulate_gradient_", 4, 2, 0, 1),
+    ("accumulate_gradient_", 4, 2, 0, 1),
 )
 _FUSED = (("rotary", 2, 2, 2, 3),)
 _FUSED_BACKWARD = (("rotary_backward", 2, 2, 2, 3),)
