@@ -39,7 +39,7 @@ _OPTIMIZERS = (
     (r"\b(?:Fused)?AdamW\b|decoupled AdamW", "adamw"), (r"LAMB\b|\bLamb\b", "adamw"), (r"NovoGrad", "adam"),
     (r"(?:Fused|DeepSpeedCPU)?Adam\b|\badam\b", "adam"), (r"(?i)\bLion\b", "lion"), (r"Adadelta", "adagrad"),
     (r"(?i)rmsprop", "rmsprop"), (r"(?i)adagrad", "adagrad"), (r"(?i)adafactor", "adafactor"),
-    (r"plain SGD", "sgd"), (r"(?<![/\w])SGD\b(?!/)", "momentum"),
+    (r"plain SGD", "sgd"), (r"SGD with momentum|momentum SGD", "momentum"),
 )  # fmt: skip
 DEFAULT_OPTIMIZER = "momentum"
 TRANSFORMER_OPTIMIZER = "adam"

@@ -329,3 +329,10 @@ def test_dlrm_passes_its_data_at_most_once(tables: AliasTables) -> None:
         assert isinstance(case, Case)
         assert case.steps * 55_296 == pytest.approx(epochs * 4_195_197_692)
         assert case.optimizer == "sgd"
+
+
+def test_a_named_optimizer_is_taken_for_recurrent_networks_too(tables: AliasTables) -> None:
+    row = replace(row_of("cpu_zen4_2vcpu"), model="cpu:lstm_lm", input_shape="seq_len=35")
+    case = interpret(replace(row, notes="SGD with momentum; pass 1"), tables)
+    assert isinstance(case, Case)
+    assert case.optimizer == "momentum"
