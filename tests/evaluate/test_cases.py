@@ -332,7 +332,7 @@ def test_dlrm_passes_its_data_at_most_once(tables: AliasTables) -> None:
 
 
 def test_a_named_optimizer_is_taken_for_recurrent_networks_too(tables: AliasTables) -> None:
-    row = replace(row_of("cpu_zen4_2vcpu"), model="cpu:lstm_lm", input_shape="seq_len=35")
+    row = made("lstm_lm_ptb_medium", input_shape="seq_len=35", batch_size="20", value=100.0)
     case = interpret(replace(row, notes="SGD with momentum; pass 1"), tables)
     assert isinstance(case, Case)
     assert case.optimizer == "momentum"
