@@ -233,6 +233,10 @@ def plan(
     )
     result = planned(ask, book, load_calibration())
     emit(result, lambda: plan_screen(result, most=rows or None), format_name=format_name, output=output)
+    if result.recommendation is None and result.nearest_miss is None:
+        raise ConditionFailedError(
+            "there is nothing to choose from", hint="a price may be named: --price 'RTX 4090=1750'"
+        )
     if result.recommendation is None:
         raise ConditionFailedError(
             "nothing meets the constraints", hint="the nearest miss is in the answer; ease one of them"

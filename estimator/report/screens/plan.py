@@ -51,10 +51,22 @@ def _chosen(result: PlanResult) -> Candidate | None:
     return None if found is None else _find(result, found.system, found.way)
 
 
+def _why_none(result: PlanResult) -> str:
+    """Say what the candidates lack."""
+    fitting = [c for c in result.candidates if c.fits is not False]
+    if not fitting:
+        return "no candidate fits in memory"
+    fastest = min(fitting, key=lambda c: c.time_s)
+    return (
+        f"what a run costs is not known of any candidate that fits (its price, or the power it draws); "
+        f"the fastest, {_named(fastest)}, takes {format_seconds(fastest.time_s)}"
+    )
+
+
 def _answer(result: PlanResult) -> str:
     best = _chosen(result)
     if best is None:
-        return f"{_networks(result)}: no candidate fits in memory and has a price"
+        return f"{_networks(result)}: {_why_none(result)}"
     if result.nearest_miss is not None:
         return f"nothing meets the constraints; the nearest, {_named(best)}, {_missing(result.nearest_miss)}"
     outlay = f" for {_money(best.cost.buy, result)}" if best.way == "buy" else ""
