@@ -74,6 +74,11 @@ def format_seconds(seconds: float) -> str:
     return f"{_digits(seconds / (7 * DAY_S))} weeks"
 
 
+def counted(count: int, noun: str) -> str:
+    """Write how many there are: ``1 row``, ``1,024 rows``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def format_bytes(count: float) -> str:
     """Write an amount of memory in binary units: ``11.2 GiB``."""
     for name, scale in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

@@ -15,6 +15,7 @@ from estimator.hardware.architecture import DeviceKind
 from estimator.planning.money import HOUR_S
 from estimator.planning.option import Option
 from estimator.provenance import Assumption
+from estimator.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,9 @@ def plan(ask: Ask, book: PriceBook, calibration: Calibration) -> PlanResult:
         raise InputError(next(iter(refused), "there is no candidate"), hint="see --device and --since")
     said = [a for job in ask.jobs for a in _assumptions(job, ask)]
     if refused:
-        warnings.append(f"{len(refused)} devices lack what the training needs, such as: {refused[0]}")
+        warnings.append(
+            f"left out for lack of what the training needs: {counted(len(refused), 'device')}, such as: {refused[0]}"
+        )
     return verdict(ask, priced, purse, [*said, *purse.assumptions], warnings)
 
 

@@ -11,6 +11,7 @@ from estimator.catalog.lookup import all_devices, resolve_device
 from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.planning.option import Way
+from estimator.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,9 @@ def _to_buy(ask: Ask, warnings: list[str]) -> Iterator[Offer]:
             name = f"{count}x {device.id}"
             yield Offer(name=name, way=Way.BUY, device=device, count=count, sold=sold)
     if old:
-        warnings.append(f"{old} devices released before {ask.first_year} are left out; --since takes them in")
+        warnings.append(
+            f"left out as released before {ask.first_year}: {counted(old, 'device')}; --since takes them in"
+        )
 
 
 def _too_old(device: Device, ask: Ask) -> bool:

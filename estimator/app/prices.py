@@ -14,6 +14,7 @@ from estimator.catalog.store import user_root
 from estimator.catalog.text_files import SourceText, read_text_file
 from estimator.errors import InputError
 from estimator.results.prices import PriceListResult, PriceRow
+from estimator.units import counted
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -65,8 +66,8 @@ def staleness(rows: Sequence[PriceRow]) -> list[str]:
             newest = max(row.as_of for row in rows if row.table == table)
             years = STALE_DAYS[table] / _DAYS_A_YEAR
             said.append(
-                f"{len(stale)} rows of {table} are older than {years:.0f} "
-                f"{'year' if round(years) == 1 else 'years'}; the newest is of {newest}"
+                f"older than {counted(round(years), 'year')}: {counted(len(stale), 'row')} of {table}; "
+                f"the newest is of {newest}"
             )
     return said
 

@@ -94,6 +94,7 @@ def _from_tables(tables: list[Path], out: Path | None) -> None:
     from estimator.app.calibration_files import BASES, bases_csv, recalibrate_from
     from estimator.cli.output import save, write
     from estimator.errors import InputError
+    from estimator.units import counted
 
     if out is None:
         raise InputError("where is the calibration to go?", hint="name a folder with --out")
@@ -101,7 +102,10 @@ def _from_tables(tables: list[Path], out: Path | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, text in {**made.texts, BASES: bases_csv(made.bases)}.items():
         save(out / name, text)
-    write(sys.stdout, f"{made.rows:,} rows of {len(made.bases)} devices fitted; written to {out}\n")
+    write(
+        sys.stdout,
+        f"{counted(made.rows, 'row')} of {counted(len(made.bases), 'device')} fitted; written to {out}\n",
+    )
     write(sys.stdout, f"what each device's figures rest on: {out / BASES}\n")
 
 

@@ -163,13 +163,14 @@ def check(path: Annotated[Path, typer.Argument(help="a CSV file of prices")]) ->
     from estimator.catalog.price_files import read_table
     from estimator.cli.output import write
     from estimator.report.commands import file_word
+    from estimator.units import counted
 
     rows = read_table(path, "flag")
     check_devices(path, rows)
     table = rows[0].table if rows else "no"
     write(
         sys.stdout,
-        f"{path}: {len(rows)} rows of {table}, no errors\n"
+        f"{path}: {counted(len(rows), 'row')} of {table}, no errors\n"
         f"next: estimator prices list --prices {file_word(str(path))}\n",
     )
 

@@ -27,7 +27,7 @@ def test_stale_prices_are_warned_about(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ESTIMATOR_TODAY", "2027-01-01")
     shown = run("prices", "show", "RTX 4090")
     assert "(stale)" in shown.output
-    assert "warning: 1 rows of purchase are older than 1 year; the newest is of 2025-03-03" in shown.output
+    assert "warning: older than 1 year: 1 row of purchase; the newest is of 2025-03-03" in shown.output
 
 
 def test_add_then_show_check_and_export(run: Run, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
 from estimator.report.phrases import NOTHING, kind_word
-from estimator.units import format_bytes, format_si
+from estimator.units import counted, format_bytes, format_si
 
 if TYPE_CHECKING:
     from estimator.report.blocks import Screen
@@ -18,7 +18,7 @@ _WHOLE_GIB_FROM = 10
 def list_screen(result: DeviceListResult) -> Screen:
     """Return a row a device."""
     return (
-        Answer(f"{len(result.devices)} devices"),
+        Answer(counted(len(result.devices), "device")),
         Table(
             name="devices",
             columns=(

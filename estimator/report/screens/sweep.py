@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
 from estimator.report.commands import device_word, network_of
 from estimator.report.phrases import NOTHING, times
-from estimator.units import format_bytes, format_seconds, format_si
+from estimator.units import counted, format_bytes, format_seconds, format_si
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,11 +80,11 @@ def _basis(result: SweepResult, best: SweepPoint | None) -> str:
     share = f"{100 * result.coverage:.0f} % range"
     basis = f"(basis: {', '.join(result.basis)})"
     if best is None:
-        return f"{len(result.points):,} settings; times have an {share} {basis}"
+        return f"{counted(len(result.points), 'setting')}; times have an {share} {basis}"
     unit = _unit(result)
     rate = _per_s(best, unit) * best.step_s
     low, high = rate / best.high_s, rate / best.low_s
-    return f"{share} {format_si(low)} to {format_si(high)} {unit} {basis}; {len(result.points):,} settings"
+    return f"{share} {format_si(low)} to {format_si(high)} {unit} {basis}; {counted(len(result.points), 'setting')}"
 
 
 def _unit(result: SweepResult) -> str:
