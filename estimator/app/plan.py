@@ -45,9 +45,8 @@ def plan(ask: Ask, book: PriceBook, calibration: Calibration) -> PlanResult:
         raise InputError(next(iter(refused), "there is no candidate"), hint="see --device and --since")
     said = [a for job in ask.jobs for a in _assumptions(job, ask)]
     if refused:
-        warnings.append(
-            f"left out for lack of what the training needs: {counted(len(refused), 'device')}, such as: {refused[0]}"
-        )
+        lacking = f"{counted(len(refused), 'device')}, such as: {refused[0]}"
+        warnings.append(f"left out for lack of what the training needs: {lacking}")
     return verdict(ask, priced, purse, [*said, *purse.assumptions], warnings)
 
 

@@ -84,7 +84,8 @@ def _basis(result: SweepResult, best: SweepPoint | None) -> str:
     unit = _unit(result)
     rate = _per_s(best, unit) * best.step_s
     low, high = rate / best.high_s, rate / best.low_s
-    return f"{share} {format_si(low)} to {format_si(high)} {unit} {basis}; {counted(len(result.points), 'setting')}"
+    many = counted(len(result.points), "setting")
+    return f"{share} {format_si(low)} to {format_si(high)} {unit} {basis}; {many}"
 
 
 def _unit(result: SweepResult) -> str:
