@@ -185,7 +185,9 @@ class Design:
 
 def _pad(parts: list[Ints]) -> Ints:
     """Stack index columns of different widths."""
-    width = max(part.shape[1] for part in parts)
-    return np.concatenate([
-        np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=NONE) for part in parts
-    ])  # fmt: skip
+    stacked = np.full((sum(len(part) for part in parts), max(part.shape[1] for part in parts)), NONE)
+    begin = 0
+    for part in parts:
+        stacked[begin : begin + len(part), : part.shape[1]] = part
+        begin += len(part)
+    return stacked

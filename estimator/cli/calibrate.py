@@ -24,7 +24,7 @@ Out = Annotated[
     Path | None, typer.Option("--out", help="folder that the calibration of --from is written to")
 ]
 
-_MEASURING = 0.75  # of the time; the rest goes to the fits with each network left out
+_MEASURING = 0.65  # of the time; the rest goes to the fits with each network left out
 _LEAST_S = 5.0  # less says nothing of the operators that take longest
 
 
