@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,9 @@ from estimator.errors import InputError, MeasurementError
 from estimator.measure.collectives import fit_line, ring_share
 from estimator.measure.images import decode_png, encode_png, find_images, load_image, make_images
 from estimator.measure.loader import measure_loader, worker_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -76,28 +80,37 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def ranks(count: int, *arguments: str) -> list[subprocess.Popen[str]]:
-    """Start the processes that torchrun would start, without its supervisor."""
+@contextmanager
+def ranks(count: int, *arguments: str) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start the processes that torchrun would start, without its supervisor; none outlives the test."""
     common = {
         **os.environ, "WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1", "COLUMNS": "200",
     }  # fmt: skip
-    return [
-        subprocess.Popen(  # noqa: S603 - the program under test
-            [sys.executable, "-m", "estimator", *arguments],
-            env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(count)
-    ]  # fmt: skip
+    with ExitStack() as stack:
+        started = [
+            stack.enter_context(
+                subprocess.Popen(  # noqa: S603 - the program under test
+                    [sys.executable, "-m", "estimator", *arguments],
+                    env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                )
+            )
+            for rank in range(count)
+        ]  # fmt: skip
+        try:
+            yield started
+        finally:
+            for process in started:
+                process.kill()
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("count", [2, 4])
 def test_data_parallel_ranks_make_one_report(count: int, tiny: Path) -> None:
     pytest.importorskip("torch")
-    started = ranks(count, "measure", str(tiny), "--for", "0.5s", "--format", "json")
-    outputs = [process.communicate(timeout=240) for process in started]
+    with ranks(count, "measure", str(tiny), "--for", "0.5s", "--format", "json") as started:
+        outputs = [process.communicate(timeout=240) for process in started]
     assert [process.returncode for process in started] == [0] * count, [e for _, e in outputs]
     data = json.loads(outputs[0][0])
     assert data["measured"]["processes"] == count
@@ -109,15 +122,15 @@ def test_data_parallel_ranks_make_one_report(count: int, tiny: Path) -> None:
 def test_a_killed_rank_is_told(tiny: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     target = tmp_path / "out.json"
-    first, second = ranks(2, "measure", str(tiny), "--for", "100s", "-o", str(target))
-    time.sleep(1.0)
-    while not _connected(first.pid):  # both are in the group: kill one in the middle of its steps
-        assert first.poll() is None, first.communicate()
-        time.sleep(0.2)
-    time.sleep(2.0)
-    second.send_signal(signal.SIGKILL)
-    _, err = first.communicate(timeout=240)
-    second.communicate()
+    with ranks(2, "measure", str(tiny), "--for", "100s", "-o", str(target)) as (first, second):
+        time.sleep(1.0)
+        while not _connected(first.pid):  # both are in the group: kill one in the middle of its steps
+            assert first.poll() is None, first.communicate()
+            time.sleep(0.2)
+        time.sleep(2.0)
+        second.send_signal(signal.SIGKILL)
+        _, err = first.communicate(timeout=240)
+        second.communicate()
     assert first.returncode == 3, err
     assert "another process of the group" in err
     assert not target.exists()
@@ -125,18 +138,20 @@ def test_a_killed_rank_is_told(tiny: Path, tmp_path: Path) -> None:
 
 def _connected(pid: int) -> bool:
     """Tell whether a process has sockets connected to another over the loopback."""
-    try:
-        links = [str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()]
-    except OSError:
+    if not Path("/proc/self/fd").is_dir():
         pytest.skip("no /proc here")
-    return sum(link.startswith("socket:") for link in links) >= 4
+    sockets = 0
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since it was listed
+            sockets += str(fd.readlink()).startswith("socket:")
+    return sockets >= 4
 
 
 @pytest.mark.torch
 def test_a_measured_link_is_one_that_predict_knows(own_folder: Path) -> None:
     pytest.importorskip("torch")
-    started = ranks(2, "measure", "--collectives", "--name", "bench-link", "--format", "json")
-    outputs = [process.communicate(timeout=240) for process in started]
+    with ranks(2, "measure", "--collectives", "--name", "bench-link", "--format", "json") as started:
+        outputs = [process.communicate(timeout=240) for process in started]
     assert started[0].returncode == 0, outputs[0][1]
     data = json.loads(outputs[0][0])
     assert data["processes"] == 2

@@ -1,11 +1,7 @@
-"""Reading, expanding and lowering take time in proportion to the layers: nothing grows with their square.
-
-What 20,000 layers take in seconds is in ``tests/bench/zoo.py``: it depends on the machine.
-"""
+"""A network of 20,000 layers is read, expanded and lowered in three seconds of processor time."""
 
 from __future__ import annotations
 
-import gc
 import time
 
 import pytest
@@ -16,25 +12,17 @@ from estimator.networks.lowering import lower
 from estimator.networks.training import Training
 from tests.bench.long_networks import LONG_NETWORKS
 
-FEW, TIMES = 1500, 4
-
-
-def seconds_for(kind: str, layers: int) -> float:
-    text = LONG_NETWORKS[kind](layers)
-    best = float("inf")
-    gc.disable()  # its passes grow with all that other tests have left
-    try:
-        for _ in range(2):
-            started = time.process_time()
-            network = read_network(read_document(text, "net.yaml"))
-            lower(network, Training(batch=1))
-            best = min(best, time.process_time() - started)
-            assert len(network.nodes) >= layers
-    finally:
-        gc.enable()
-    return best
+LAYERS = 20_000
+LIMIT_S = 3.0
+BESIDE = {"written out": 0, "repeated": 0, "alive to the end": 2}  # a first and a last layer
 
 
 @pytest.mark.parametrize("kind", LONG_NETWORKS)
-def test_four_times_the_layers_take_four_times_as_long(kind: str) -> None:
-    assert seconds_for(kind, TIMES * FEW) < 2 * TIMES * seconds_for(kind, FEW)
+def test_twenty_thousand_layers(kind: str) -> None:
+    text = LONG_NETWORKS[kind](LAYERS)
+    started = time.process_time()
+    network = read_network(read_document(text, "net.yaml"))
+    lower(network, Training(batch=1))
+    took_s = time.process_time() - started
+    assert len(network.nodes) == LAYERS + BESIDE[kind]
+    assert took_s < LIMIT_S
