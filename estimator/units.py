@@ -17,6 +17,9 @@ _BYTES = {
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
 _QUANTITY = re.compile(r"\s*([0-9.,]+(?:[eE][+-]?[0-9]+)?)\s*([^\d\s]*)\s*")
+_CLOCK = re.compile(r"\s*(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*")
+_PART = re.compile(r"\d[\d.]*\s*[a-zµ]+", re.IGNORECASE)
+_PARTS = re.compile(rf"\s*(?:{_PART.pattern}\s*){{2,4}}", re.IGNORECASE)
 
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
 _DAYS_SHOWN_AS_HOURS = 2
@@ -35,11 +38,6 @@ def _parse(text: str, table: dict[str, float] | dict[str, int], default: str, wh
     if not math.isfinite(value):
         raise InputError(f"{text!r} is not finite, so not {what}")
     return value
-
-
-_CLOCK = re.compile(r"\s*(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*")
-_PART = re.compile(r"\d[\d.]*\s*[a-zµ]+", re.IGNORECASE)
-_PARTS = re.compile(r"\s*(?:\d[\d.]*\s*[a-zµ]+\s*){2,4}", re.IGNORECASE)
 
 
 def parse_seconds(text: str) -> float:

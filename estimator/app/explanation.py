@@ -30,8 +30,11 @@ _TIME = re.compile(r"\s*(?P<time>[^/]+?)\s*(?:/|per|an?)\s*(?P<unit>step|iterati
 _RATE = re.compile(
     r"\s*(?P<number>[0-9.,eE+-]+)\s*(?P<what>samples|images|img|imgs|steps|it|its|batches|tokens|tok|epochs?)\s*/\s*(?P<per>\w+)\s*"
 )
-_RATES = {"tokens": "token", "tok": "token", "epoch": "epoch", "epochs": "epoch"}
-_STEPS = frozenset({"steps", "it", "its", "batches"})
+_RATE_UNITS = {  # what is not named here is a sample
+    **dict.fromkeys(("steps", "it", "its", "batches"), "step"),
+    **dict.fromkeys(("tokens", "tok"), "token"),
+    **dict.fromkeys(("epoch", "epochs"), "epoch"),
+}
 _ALIASES = {"iteration": "step", "it": "step", "batch": "step"}
 _LEAST_FACTOR = 1.05
 _MOST_CAUSES = 8
@@ -51,8 +54,7 @@ def parse_measured(text: str) -> Measured:
     if rate is not None:
         per_s = parse_seconds(f"1{rate['per']}")
         number = _number(rate["number"], text)
-        unit = "step" if rate["what"] in _STEPS else _RATES.get(rate["what"], "sample")
-        return Measured(seconds=per_s / number, unit=unit)
+        return Measured(seconds=per_s / number, unit=_RATE_UNITS.get(rate["what"], "sample"))
     time = _TIME.fullmatch(text.lower())
     if time is None:
         raise InputError(

@@ -42,9 +42,7 @@ def memory_summary(
     ``era`` is the year of the software. What fits is judged by what a program can have of the capacity.
     """
     usable = usable_bytes(device)
-    moments, grown = (
-        [held_bytes(size, device, era) for size in one.moments_bytes] for one in (footprint, doubled)
-    )
+    moments, grown = (held_moments(one, device, era) for one in (footprint, doubled))
     total = max(moments)
     named = footprint.moments_bytes[0] - footprint.other_bytes
     return MemorySummary(
@@ -116,6 +114,7 @@ def _context_bytes(device: Device, era: int) -> int:
     return _CONTEXT_BYTES[device.kind]
 
 
-def held_bytes(size: int, device: Device, era: int) -> int:
-    """Return what tensors of a size take on a device, with the allocator's and the framework's own."""
-    return round(size * _FRAGMENTATION) + _context_bytes(device, era)
+def held_moments(footprint: Footprint, device: Device, era: int) -> tuple[int, ...]:
+    """Return the bytes taken on a device at each moment, with the allocator's and the framework's own."""
+    context = _context_bytes(device, era)
+    return tuple(round(size * _FRAGMENTATION) + context for size in footprint.moments_bytes)

@@ -48,8 +48,6 @@ def report(
 
     Raises InputError where no system can run a network, or one is given twice.
     """
-    if isinstance(costs, Costs):
-        costs.check()
     studies = [study(source, request, systems, calibration) for request, source in networks]
     names = [each.network.name for each in studies]
     doubled = next((name for i, name in enumerate(names) if name in names[:i]), None)

@@ -31,8 +31,8 @@ class Costs:
     today: dt.date
     region: str | None = None
 
-    def check(self) -> None:
-        """Raise InputError for a region that nobody knows."""
+    def __post_init__(self) -> None:
+        """Raise InputError for a region that nobody knows: a report without costs would hide it."""
         if self.region is not None:
             self.book.region(self.region)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WEAK, STRONG = "weak", "strong"
 _PER_NODE = {DeviceKind.CPU: 1, DeviceKind.GPU: 8}
 _BETWEEN = "infiniband-hdr"
+_BETWEEN_LONE = "ethernet-10g"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +114,9 @@ class _Work:
             )
         named = joined_system(self._device, min(count, per_node), link, ())
         self.assumed += named.assumptions
-        asked = ladder.between or (
-            None if per_node > 1 or link is None else link
-        )  # one a node: all is between
-        between = load_interconnect(asked or (_BETWEEN if per_node > 1 else "ethernet-10g"))
+        lone = per_node == 1  # then the only link is the one between nodes
+        asked = ladder.between or (link if lone else None)
+        between = load_interconnect(asked or (_BETWEEN_LONE if lone else _BETWEEN))
         if nodes == 1:
             return replace(named.system, count=count)
         if asked is None:

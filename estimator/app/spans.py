@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.app.fit import held_bytes
+from estimator.app.fit import held_moments
 from estimator.app.fleet import Span
 from estimator.app.request import run_on
 from estimator.networks.lowering import lower
@@ -33,15 +33,12 @@ class Stretch:
     span: Span
     low: Workload
     high: Workload
-    tokens_per_sample: int | None = None
+    tokens_per_sample: int | None
 
     def memory_bytes(self, device: Device, batches: Sequence[int]) -> NDArray[np.float64]:
         """Return what a step holds on a device at each batch: both moments are linear in it."""
         era = self.training.software.era
-        low, high = (
-            np.array([held_bytes(size, device, era) for size in work.footprint.moments_bytes])
-            for work in (self.low, self.high)
-        )
+        low, high = (np.array(held_moments(work.footprint, device, era)) for work in (self.low, self.high))
         shares = self.span.shares(batches)
         moments: NDArray[np.float64] = low + shares[:, None] * (high - low)
         return np.asarray(moments.max(axis=1))

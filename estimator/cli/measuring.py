@@ -34,16 +34,13 @@ CpuTime = Annotated[
 ]
 
 
-_DAY_S = 86400.0
-
-
 def budget_of(text: str, *, usual: str, least_s: float = 0.0) -> float:
     """Return the seconds that ``--for`` gives to measure. Raises InputError for none, too few, or a day."""
     from estimator.errors import InputError
-    from estimator.units import parse_seconds
+    from estimator.units import DAY_S, parse_seconds
 
     budget_s = parse_seconds(text)
-    if not 0 < budget_s < _DAY_S:
+    if not 0 < budget_s < DAY_S:
         raise InputError(f"--for: {text!r} is not a time to measure for", hint=f"{usual} is usual")
     if budget_s < least_s:
         raise InputError(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from estimator.report.render import Medium
     from estimator.results.base import Result
 
-# What stands in for characters that a console cannot show.
 _USUAL_WIDTH = 80  # where a terminal says that it has none
+# What stands in for characters that a console cannot show.
 _ASCII = str.maketrans(
     {
         "→": "->", "×": "x", "—": "-", "–": "-", "µ": "u", "≥": ">=", "≤": "<=", "…": "...", "±": "+/-",  # noqa: RUF001

@@ -166,12 +166,13 @@ class Fleet:
 
     @cached_property
     def pickers(self) -> dict[tuple[Category, ...], Picker]:
-        """What was last worked out for the kernels of one network."""
+        """What was last worked out for the kernels of one network, by the classes they were taken for."""
         return {}
 
     def new_picker(self, categories: tuple[Category, ...], category: NDArray[np.intp]) -> Picker:
-        """Return the columns of the kernels of a network, kept in place of the last one's."""
-        self.pickers.clear()
+        """Return the columns of the kernels of a network, kept in place of those of another one."""
+        if not all(picker.is_of(category) for picker in self.pickers.values()):
+            self.pickers.clear()
         self.pickers[categories] = Picker([self.column(each) for each in categories], category)
         return self.pickers[categories]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WIDTH = {DType.FP16: 0, DType.BF16: 0, DType.FP32: 1, DType.TF32: 1, DType.FP64: 2}
 _HALVES = frozenset({DType.FP16, DType.BF16})
+ADDED_GRADIENT = "accumulate_gradient" + IN_PLACE  # autograd adds to the first of several gradients
 
 
 def pointwise(
@@ -98,7 +99,7 @@ def fork(tape: Tape, x: Tensor, uses: int = 2) -> Tensor:
     """Return ``x``, which is used ``uses`` times: its gradients are added up by a kernel each."""
     if x.requires_grad:
         for _ in range(uses - 1):
-            each_element(tape, x, "accumulate_gradient" + IN_PLACE, Phase.DGRAD, reads=2)
+            each_element(tape, x, ADDED_GRADIENT, Phase.DGRAD, reads=2)
     return x
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.layers.functional.movement import moved
-from estimator.layers.functional.pointwise import pointwise
+from estimator.layers.functional.pointwise import ADDED_GRADIENT, pointwise
 from estimator.layers.strides import preserved
 from estimator.software import Mode
 from estimator.workload.kernel import Op, Phase
@@ -57,8 +57,8 @@ _EAGER_BACKWARD = (
     ("neg_backward", 1, 1, 0, 1),
     ("slice_backward", 1, 2, 0, 0),
     ("slice_backward", 1, 2, 0, 0),
-    ("accumulate_gradient_", 4, 2, 0, 1),
-    ("accumulate_gradient_", 4, 2, 0, 1),
+    (ADDED_GRADIENT, 4, 2, 0, 1),
+    (ADDED_GRADIENT, 4, 2, 0, 1),
 )
 _FUSED = (("rotary", 2, 2, 2, 3),)
 _FUSED_BACKWARD = (("rotary_backward", 2, 2, 2, 3),)

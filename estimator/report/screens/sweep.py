@@ -22,12 +22,12 @@ _TOKENS = "tokens/s"
 def sweep_screen(result: SweepResult, *, most: int | None = ROWS_SHOWN) -> Screen:
     """Return the best setting, why, and a row a point; the fastest ``most`` where there are more."""
     best = None if result.best is None else result.points[result.best]
-    shown = _shown(result, most)
+    shown, unit = _shown(result, most), _unit(result)
     blocks: list[Block] = [
-        Answer(_answer(result, best)),
-        Paragraph(_basis(result, best), "dim"),
+        Answer(_answer(result, best, unit)),
+        Paragraph(_basis(result, best, unit), "dim"),
         *(Paragraph(line) for line in _marks(result, best)),
-        _table(result, shown),
+        _table(result, shown, unit),
     ]
     if len(shown) < len(result.points):
         left = len(result.points) - len(shown)
@@ -64,27 +64,26 @@ def _setting(point: SweepPoint) -> str:
     return ", ".join(parts)
 
 
-def _answer(result: SweepResult, best: SweepPoint | None) -> str:
+def _answer(result: SweepResult, best: SweepPoint | None, unit: str) -> str:
     network = result.inputs.get("network", "the network")
     if best is None:
         return f"{network}: no setting fits in memory"
     fitting = [p for p in result.points if p.fits is not False]
     slowest = min(fitting, key=lambda p: p.rate)
-    gain, unit = "", _unit(result)
+    gain = ""
     if slowest is not best:
         gain = f", {times(best.rate / slowest.rate)} the slowest that fits"
     return f"{network}: fastest with {_setting(best)}: {format_si(_per_s(best, unit))} {unit}{gain}"
 
 
-def _basis(result: SweepResult, best: SweepPoint | None) -> str:
+def _basis(result: SweepResult, best: SweepPoint | None, unit: str) -> str:
     share = f"{100 * result.coverage:.0f} % range"
     basis = f"(basis: {', '.join(result.basis)})"
+    many = counted(len(result.points), "setting")
     if best is None:
-        return f"{counted(len(result.points), 'setting')}; times have an {share} {basis}"
-    unit = _unit(result)
+        return f"{many}; times have an {share} {basis}"
     rate = _per_s(best, unit) * best.step_s
     low, high = rate / best.high_s, rate / best.low_s
-    many = counted(len(result.points), "setting")
     return f"{share} {format_si(low)} to {format_si(high)} {unit} {basis}; {many}"
 
 
@@ -114,8 +113,8 @@ def _marks(result: SweepResult, best: SweepPoint | None) -> list[str]:
     return lines
 
 
-def _table(result: SweepResult, shown: Sequence[int]) -> Table:
-    swept, unit = tuple(result.axes), _unit(result)
+def _table(result: SweepResult, shown: Sequence[int], unit: str) -> Table:
+    swept = tuple(result.axes)
     columns = (
         *(Column(name.removeprefix("set "), "right" if _numeric(result, name) else "left") for name in swept),
         Column(unit), Column("note", "left"), Column("memory", optional=True),
