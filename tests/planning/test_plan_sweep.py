@@ -185,3 +185,14 @@ def test_mistakes_are_explained(run: Run, arguments: tuple[str, ...], said: str)
     result = run("sweep", "lenet5", "-d", "GTX 1080", *arguments)
     assert result.exit_code == 2
     assert said in result.output
+
+
+def test_settings_whose_samples_differ_in_length_are_ranked_by_tokens() -> None:
+    result = swept("gpt2", {"set seq": (128, 1024), "batch": (4,)}, "RTX 2080 Ti")
+    short, long = sorted(result.points, key=lambda p: int(p.settings["set seq"]))
+    assert short.samples_per_s > long.samples_per_s
+    assert long.tokens_per_s == pytest.approx(1024 * long.samples_per_s)
+    assert result.best is not None
+    assert result.points[result.best].tokens_per_s == max(
+        p.tokens_per_s or 0.0 for p in result.points if p.fits
+    )
