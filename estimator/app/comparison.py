@@ -20,6 +20,7 @@ _BOUND_WORDS = {
     "communication_s": "the exchange of gradients",
     "serial_s": "serial work",
 }
+_PLURAL = frozenset({"kernel launches"})
 _SHOWN_SHARE = 0.1
 _SLOWER = 1.02
 _MATTERS = 0.005  # of a step on either device
@@ -102,7 +103,8 @@ def _time_shares(prediction: Prediction) -> str:
     )
     shown = [(share, words) for share, words in shares if share >= _SHOWN_SHARE] or shares[:1]
     first, *rest = shown
-    text = f"{first[1]} takes {100 * first[0]:.0f} %"
+    verb = "take" if first[1] in _PLURAL else "takes"
+    text = f"{first[1]} {verb} {100 * first[0]:.0f} %"
     return ", ".join([text, *(f"{words} {100 * share:.0f} %" for share, words in rest)])
 
 

@@ -46,8 +46,8 @@ def _answer(result: MeasurementResult) -> str:
     what = result.inputs.get("network", "the network")
     where = named(result.device)
     measured = result.measured.step_s
-    kind = "a step" if result.measured.method == "pytorch" else "products and traffic of a step"
-    text = f"{what} on {where}: {kind} takes {format_seconds(measured.median)}"
+    kind = "a step takes" if result.measured.method == "pytorch" else "products and traffic of a step take"
+    text = f"{what} on {where}: {kind} {format_seconds(measured.median)}"
     if result.predicted is None or result.error is None:
         return f"{text}; there is no prediction for this device"
     return (
