@@ -57,8 +57,8 @@ $(CONVERT)/stamp: tools/ship_converted.py
 	touch $@
 
 bench: $(VENV)/run.stamp  ## speed, as ratios to importing typer, rich and numpy
-	$(BIN)/python tests/bench/speed.py
-	$(BIN)/python tests/bench/counters.py
+	$(BIN)/python -m tests.bench.speed
+	$(BIN)/python -m tests.bench.counters
 	$(BIN)/python -m tests.bench.zoo
 
 $(VENV)/run.stamp: pyproject.toml

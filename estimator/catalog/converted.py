@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zipfile
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from estimator.catalog.text_files import SourceText
 from estimator.errors import InputError, suggestion
 
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -31,6 +31,8 @@ def _folder() -> Path:
 @cache
 def _archive() -> zipfile.ZipFile:
     """Return the open archive: its directory is read once, each network only when asked for."""
+    import zipfile
+
     return zipfile.ZipFile(io.BytesIO((_folder() / "networks.zip").read_bytes()))
 
 

@@ -407,6 +407,28 @@ def _scatter(name: str, c: Context) -> list[Kernel]:
     return [c.moved(name, Op.SCATTER, read=size_of(values) + indices, launches=launches)]
 
 
+@handles("grid_sampler_2d", "grid_sampler_3d")
+def _grid_sampler(name: str, c: Context) -> list[Kernel]:
+    x, grid = c.inputs
+    out = c.outputs[0]
+    return [c.moved(name, Op.POOL, read=_touched(x, out, c.args[2]) + size_of(grid))]
+
+
+@handles("grid_sampler_2d_backward", "grid_sampler_3d_backward")
+def _grid_sampler_backward(name: str, c: Context) -> list[Kernel]:
+    grad, x, grid = c.inputs
+    read = size_of(grad) + _touched(x, grad, c.args[3]) + size_of(grid)
+    launches = 1 + c.args[-1][0]  # zeros first, where the image has a gradient
+    return [c.moved(name, Op.SCATTER, read=read, launches=launches)]
+
+
+def _touched(x: Torch, out: Torch, mode: int) -> int:
+    """Return the bytes of an image that sampled points read: their neighbours, or all of it."""
+    dims = x.dim() - 2
+    taps = {0: 2**dims, 1: 1, 2: 4**dims}[mode]
+    return min(size_of(x), int(taps * out.numel() * x.element_size()))
+
+
 @handles("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention")
 def _attention(name: str, c: Context) -> list[Kernel]:
     q, k, v = c.args[:3]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
-from estimator.convert.torch_trace import Ref
+from estimator.convert.torch_products import short, unless
 from estimator.convert.torch_translate import translates
 
 if TYPE_CHECKING:
+    from estimator.convert.entries import Source
     from estimator.convert.torch_trace import Call
     from estimator.convert.torch_translate import Translation
 
@@ -33,17 +33,27 @@ def stochastic_depth(t: Translation, call: Call) -> None:
 
 @translates(_CONDITIONAL)
 def conditional_convolution(t: Translation, call: Call) -> None:
-    """Translate: weights mixed for each sample, then a convolution with a group for each of them."""
-    x, routing = call.args
+    """Translate: weights of each sample; TensorFlow's 'same' padding is a layer before it."""
+    x, routing = (t.source(given) for given in call.args)
     module = call.module
-    experts, size = module.weight.shape
-    weight = t.step_parameter(call, f"{call.path}.weight", [experts, size])
-    mixed = t.step(call, "MatMul", {}, [t.source(routing), weight])
-    bias = []
-    if module.bias is not None:
-        table = t.step_parameter(call, f"{call.path}.bias", list(module.bias.shape))
-        bias = [t.step(call, "MatMul", {}, [t.source(routing), table])]
-    t.custom(
-        call, "a convolution with weights of each sample", inputs=[t.source(x), mixed, *bias],
-        flops=2 * prod(t.shape(Ref(call.outputs[0]))[2:]) * size,
-    )  # fmt: skip
+    height, width = t.shape(call.args[0])[2:]
+    args = {"out_channels": module.out_channels, "kernel_size": short(module.kernel_size)} | unless(
+        {k: getattr(module, k) for k in ("stride", "dilation", "groups")}, stride=1, dilation=1, groups=1
+    )
+    if module.dynamic_padding:
+        x = _padded_as_tensorflow(t, call, x, (height, width))
+    else:
+        args |= unless({"padding": module.padding}, padding=0)
+    if module.bias is None:
+        args["bias"] = False
+    t.leaf(call, "CondConv2d", args | {"num_experts": module.num_experts}, [x, routing])
+
+
+def _padded_as_tensorflow(t: Translation, call: Call, x: Source, size: tuple[int, int]) -> Source:
+    """Append the padding that makes an output of ceil(size / stride), odd totals behind; maybe none."""
+    module = call.module
+    padding: list[int] = []
+    for s, k, st, d in zip(size, module.kernel_size, module.stride, module.dilation, strict=True):
+        total = max((-(-s // st) - 1) * st + (k - 1) * d + 1 - s, 0)
+        padding[:0] = [total // 2, total - total // 2]
+    return t.step(call, "Pad", {"padding": padding}, [x]) if any(padding) else x

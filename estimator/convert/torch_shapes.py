@@ -129,8 +129,10 @@ def expand(t: Translation, call: Call) -> None:
     grown = [n for n, (new, old) in enumerate(zip(shape, padded, strict=True)) if new != old]
     if t.factors(out)[0] == 1 and grown == [0]:
         t.per_sample(call, x)
-    elif len(shape) > len(before) and grown == [0] and not t.factors(out)[0]:
-        one = t.step(call, "Unsqueeze", {"dim": 0}, [t.source(x)])
+    elif grown == [0] and not t.factors(out)[0]:
+        one = t.source(x)
+        if len(shape) > len(before):
+            one = t.step(call, "Unsqueeze", {"dim": 0}, [one])
         ones = t.step(call, "Unsqueeze", {"dim": 0}, [one])
         many = t.step(call, "Expand", {"shape": list(shape)}, [ones])
         t.hold(call, t.step(call, "Squeeze", {"dim": 0}, [many]))
@@ -165,6 +167,10 @@ def index(t: Translation, call: Call) -> None:
         elif isinstance(item, int) and not isinstance(item, bool):
             source = t.step(call, "Select", {"dim": dim, "index": item}, [source])
             del shape[dim], factors[dim]
+        elif isinstance(item, list | tuple) and all(type(i) is int for i in item):
+            source = t.step(call, "IndexSelect", {"dim": dim, "count": len(item)}, [source])
+            shape[dim] = len(item)
+            dim += 1
         elif isinstance(item, Ref):
             source = _lookup(t, call, source, (item, dim), items)
             break
@@ -329,6 +335,15 @@ def interpolate(t: Translation, call: Call) -> None:
     args |= unless({"mode": a.get("mode", "nearest"), "align_corners": a.get("align_corners")},
                    mode="nearest", align_corners=False)  # fmt: skip
     t.emit(call, "Upsample", args, [a["input"]])
+
+
+@translates("torch.nn.functional.grid_sample")
+def grid_sample(t: Translation, call: Call) -> None:
+    """Translate: an image at computed points."""
+    a = arguments(call, "input grid mode padding_mode align_corners")
+    args = unless({k: a.get(k) for k in ("mode", "padding_mode", "align_corners")},
+                  mode="bilinear", padding_mode="zeros", align_corners=False)  # fmt: skip
+    t.emit(call, "GridSample", args, [a["input"], a["grid"]])
 
 
 @translates("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")

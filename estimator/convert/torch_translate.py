@@ -110,11 +110,15 @@ class Translation:
             args["dtype"] = value.dtype
         if not any(factors):
             return self._append(Entry(type="Constant", args=args))
-        if factors[0] != 1:
-            raise UntranslatableError("a constant for a multiple of the batch")
-        args["shape"] = [1, *value.shape[1:]]
+        times, *others = factors
+        if not times or any(others):
+            raise UntranslatableError("a constant whose batch is not its first dimension")
+        args["shape"] = [1, *([times] if times > 1 else []), *value.shape[1:]]
         source = self._append(Entry(type="Constant", args=args))
-        return self._append(Entry(type="PerSample", inputs=(source, Source(0))))
+        source = self._append(Entry(type="PerSample", inputs=(source, Source(0))))
+        if times == 1:
+            return source
+        return self._append(Entry(type="Flatten", args={"start_dim": 0, "end_dim": 1}, inputs=(source,)))
 
     def _parameter_entry(self, value: Value) -> Source:
         entry = self._new_parameter(value, list(value.shape))
@@ -266,35 +270,31 @@ class Translation:
             return
         self.hold(call, self.step(call, "PerSample", {}, [self.source(x), Source(0)]))
 
-    def step_parameter(self, call: Call, name: str, shape: list[int]) -> Source:
-        """Append a parameter that a leaf module uses."""
-        entry = Entry(type="Parameter", args={"shape": shape}, path=name, tie=self._weights.get(name))
-        del call
-        self._weights.setdefault(name, len(self.entries))
-        return self._append(entry)
+    def leaf(self, call: Call, kind: str, args: dict[str, Any], inputs: Iterable[Source]) -> None:
+        """Append the layer that a leaf module is, with all its parameters."""
+        entry = Entry(
+            type=kind, args=args, inputs=tuple(inputs), path=call.path,
+            trainable=all(p.requires_grad for p in call.module.parameters()),
+            training_only=call.path in self.training_only,
+        )  # fmt: skip
+        self._share(entry, tuple(f"{call.path}.{name}" for name, _ in call.module.named_parameters()))
+        self.hold(call, self._append(entry))
 
-    def custom(
-        self, call: Call, reason: str, *, inputs: list[Source] | None = None, flops: int | None = None
-    ) -> None:
-        """Append a Custom entry with what the trace measured of the call.
-
-        A leaf module that has made layers for a part of its work says what is left.
-        """
+    def custom(self, call: Call, reason: str) -> None:
+        """Append a Custom entry with what the trace measured of the call."""
         outputs = [self.trace.values[i] for i in call.outputs]
         args: dict[str, Any] = {}
         factors = self.scaled.factors[outputs[0].index]
-        rows = self._rows(call) if inputs is None else 1  # that many first dimensions of the input a sample
+        rows = self._rows(call)  # that many first dimensions of the input a sample
         shape = list(_sample(outputs[0].shape, factors))
         if max(factors, default=0) > 1 and shape[0] % rows == 0:
             shape = [shape[0] // rows, *shape[1:]] if shape[0] > rows else shape[1:]
         args["out_shape"] = shape or [1]
         meter = measured(call, self.scaled)
-        if inputs is None:
-            inputs, args["params"] = self._custom_inputs(call)
+        inputs, args["params"] = self._custom_inputs(call)
         samples = self.scaled.batch * rows
-        known = meter.known or bool(meter.flops) or flops is not None
-        work = meter.work / samples if flops is None else flops
-        args["flops"] = max(1, round(work), 0 if known else prod(args["out_shape"]))
+        known = meter.known or bool(meter.flops)
+        args["flops"] = max(1, round(meter.work / samples), 0 if known else prod(args["out_shape"]))
         args["bytes"] = max(1, round(meter.bytes / samples))
         source = self.step(call, "Custom", args, inputs)
         if factors[:1] > (rows,):

@@ -208,12 +208,14 @@ class _Sizes:
     def _choices(self) -> list[tuple[int, ...]]:
         """Return sizes to try beside the usual one: odd ones first, then multiples of it.
 
-        Odd ones tell rounding up from rounding down; networks of windows or patches take multiples only.
+        Odd ones tell rounding up from rounding down; networks of windows or patches take multiples only,
+        of 14 where patches are of 14.
         """
         size = self.size
         return [
             (size * 2, size + size // 2, size + 37),
             (size * 2, size + 64, size + 32),
+            (size * 2, size + 2 * 112, size + 112),
         ]
 
     def _at(self, size: int) -> Converted | None:

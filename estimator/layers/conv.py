@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from estimator.layers.arguments import Offset, Positive, Size
 from estimator.layers.base import Example, Layer, LayerError, register
-from estimator.layers.functional.movement import pad
-from estimator.layers.functional.products import conv
+from estimator.layers.functional.movement import pad, reshape
+from estimator.layers.functional.pointwise import ADDED_GRADIENT, each_element
+from estimator.layers.functional.products import conv, matmul
 from estimator.layers.shapes import images, spread
-from estimator.workload.kernel import ConvShape
+from estimator.workload.kernel import ConvShape, Phase
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
@@ -34,8 +35,19 @@ class Convolution(Layer):
     in_channels: Positive | None = None
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
-        """Convolve; paddings that the kernel cannot do itself are a copy before it."""
+        """Convolve."""
         (x,) = inputs
+        x, shape = self.geometry(tape, x)
+        weight = tape.weight("weight", self.weight_shape(shape))
+        bias = tape.weight("bias", (self.out_channels,)) if self.bias else None
+        return conv(tape, x, weight, bias, shape)
+
+    def weight_shape(self, shape: ConvShape) -> tuple[int, ...]:
+        """Return the shape of the weight, ``(out_channels, in_channels / groups, *kernel_size)``."""
+        return (self.out_channels, shape.c_in // self.groups, *shape.kernel)
+
+    def geometry(self, tape: Tape, x: Tensor) -> tuple[Tensor, ConvShape]:
+        """Return the input and the convolution; paddings the kernel cannot do itself are a copy before it."""
         n, channels, size = images(x, self.dims, self.type_name)
         check_channels(self, channels)
         kernel, stride, dilation = (
@@ -65,12 +77,9 @@ class Convolution(Layer):
                 f"{self.type_name}: kernel {list(kernel)} does not fit input {list(x.shape)} "
                 f"(output would be {list(size_out)})"
             )
-        weight = tape.weight("weight", (self.out_channels, channels // self.groups, *kernel))
-        bias = tape.weight("bias", (self.out_channels,)) if self.bias else None
-        shape = ConvShape(
+        return x, ConvShape(
             n, channels, self.out_channels, self.groups, size, size_out, kernel, stride, dilation
         )
-        return conv(tape, x, weight, bias, shape)
 
     def _padding(
         self, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
@@ -124,6 +133,49 @@ class Conv3d(Convolution):
     """``(N, C, D, H, W) -> (N, K, D', H', W')``."""
 
     dims = 3
+
+
+@register(
+    "CondConv2d", Example(((2, 4, 8, 8), (2, 3)), {"out_channels": 8, "kernel_size": 3, "num_experts": 3})
+)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CondConv2d(Convolution):
+    """``(N, C, H, W), (N, E) -> (N, K, H', W')``: the weights of each sample are a mixture of E experts'.
+
+    Yang et al., "CondConv: Conditionally Parameterized Convolutions for Efficient Inference", 2019. As its
+    PyTorch ports do, one grouped convolution runs all samples: each is a part of the channels.
+    """
+
+    dims = 2
+    num_experts: Positive
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Mix the weights, then convolve sample by sample."""
+        x, routing = inputs
+        x, shape = self.geometry(tape, x)
+        if routing.shape != (shape.n, self.num_experts):
+            raise LayerError(
+                f"CondConv2d: the second input is {list(routing.shape)}, a weight of each of "
+                f"{self.num_experts} experts for each sample is {[shape.n, self.num_experts]}",
+                argument="num_experts",
+            )
+        samples, own = shape.n, self.weight_shape(shape)
+        weight = self._mixed(tape, routing, "weight", own)
+        bias = self._mixed(tape, routing, "bias", (self.out_channels,)) if self.bias else None
+        if self.bias and routing.requires_grad:
+            each_element(tape, routing, ADDED_GRADIENT, Phase.DGRAD, reads=2)
+        x = reshape(tape, x, (1, samples * shape.c_in, *shape.size_in))
+        together = replace(
+            shape, n=1, c_in=samples * shape.c_in, c_out=samples * shape.c_out, groups=samples * shape.groups
+        )
+        out = conv(tape, x, weight, bias, together, channels_first=True)
+        return reshape(tape, out, (samples, self.out_channels, *shape.size_out))
+
+    def _mixed(self, tape: Tape, routing: Tensor, name: str, own: tuple[int, ...]) -> Tensor:
+        """Return each sample's weights behind each other: ``(N own[0], *own[1:])``."""
+        experts = tape.weight(name, (self.num_experts, prod(own)))
+        mixed = matmul(tape, routing, experts)
+        return reshape(tape, mixed, (routing.shape[0] * own[0], *own[1:]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

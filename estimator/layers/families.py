@@ -58,6 +58,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "Where",
     ),
     "conv": (
+        "CondConv2d",
         "Conv1d",
         "Conv2d",
         "Conv3d",
@@ -259,6 +260,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "vision": (
         "ChannelShuffle",
         "Fold",
+        "GridSample",
         "PixelShuffle",
         "PixelUnshuffle",
         "Unfold",

@@ -9,7 +9,14 @@ from estimator.layers.arguments import Dim, Offset, Positive, Size, Sizes
 from estimator.layers.base import Example, Layer, LayerError, register
 from estimator.layers.functional.movement import expand
 from estimator.layers.functional.norms import batch_norm
-from estimator.layers.functional.pointwise import cast, combined, each_element, operand_gradient, pointwise
+from estimator.layers.functional.pointwise import (
+    broadcast,
+    cast,
+    combined,
+    each_element,
+    operand_gradient,
+    pointwise,
+)
 from estimator.layers.functional.products import conv
 from estimator.layers.shapes import axis, images, spread
 from estimator.layers.strides import explicit, preserved, simplified
@@ -186,6 +193,8 @@ class MaskedFill(Layer):
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Fill; the gradient is filled with zeros."""
         x, mask = inputs
+        if broadcast(x.shape, mask.shape, "MaskedFill") != x.shape:
+            raise LayerError(f"MaskedFill: a mask {list(mask.shape)} does not fit into {list(x.shape)}")
         out = tape.new(x.shape, x.dtype, requires_grad=x.requires_grad, strides=preserved(x.shape, x.strides))
         for name, phase in (("masked_fill", Phase.FORWARD), ("masked_fill_backward", Phase.DGRAD)):
             if phase is Phase.FORWARD or x.requires_grad:

@@ -1,4 +1,4 @@
-"""Image layers that resample or rearrange: Upsample, PixelShuffle, ChannelShuffle, Unfold, Fold."""
+"""Image layers that resample (Upsample, GridSample) or rearrange (PixelShuffle, Unfold and the like)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from estimator.layers.arguments import Offset, Positive, Scale, Size
 from estimator.layers.base import Example, Layer, LayerError, register
+from estimator.layers.combine import widened
 from estimator.layers.functional.movement import contiguous, permute, reshape
 from estimator.layers.functional.pointwise import full_precision
-from estimator.layers.functional.pooling import resample
+from estimator.layers.functional.pooling import grid_sample, resample
 from estimator.layers.shapes import images, spread
 from estimator.workload.build import traffic
 from estimator.workload.kernel import Op, Phase
@@ -97,6 +98,34 @@ class UpsamplingBilinear2d(Upsampling2d):
     """Each output point is a mean of four input points."""
 
     mode = "bilinear"
+
+
+@register("GridSample", Example(((2, 4, 8, 8), (2, 6, 5, 2))))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridSample(Layer):
+    """``(N, C, *size), (N, *size', dims) -> (N, C, *size')``: the image at points from -1 to 1."""
+
+    mode: Literal["bilinear", "nearest", "bicubic"] = "bilinear"
+    padding_mode: Literal["zeros", "border", "reflection"] = "zeros"
+    align_corners: bool = False
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Look at each point's neighbours."""
+        x, grid = widened(tape, inputs)
+        dims = len(x.shape) - 2
+        if dims not in (2, 3) or (len(grid.shape), grid.shape[0], grid.shape[-1]) != (
+            dims + 2,
+            x.shape[0],
+            dims,
+        ):
+            raise LayerError(
+                f"GridSample: {list(x.shape)} and {list(grid.shape)} are not (N, C, H, W) with points "
+                "(N, H', W', 2), nor (N, C, D, H, W) with points (N, D', H', W', 3)"
+            )
+        if self.mode == "bicubic" and dims != 2:  # noqa: PLR2004
+            raise LayerError("GridSample: mode bicubic takes images only", argument="mode")
+        taps = {"nearest": 1, "bilinear": 2**dims, "bicubic": _TAPS["bicubic"]}[self.mode]
+        return grid_sample(tape, x, grid, taps=taps, name=f"grid_sampler_{dims}d")
 
 
 @register("PixelShuffle", Example(((2, 8, 4, 4),), {"upscale_factor": 2}))

@@ -1,4 +1,4 @@
-"""The registry of output formats, and the one function that draws a result in one of them."""
+"""The registry of output formats; what draws in one of them is loaded when that one is asked for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.registry import Registry
-from estimator.report.formats.json_text import render_json
-from estimator.report.formats.markup import render_csv, render_markdown
-from estimator.report.formats.plain import render_plain
-from estimator.report.formats.rows import render_rows
-from estimator.report.formats.terminal import render_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,19 +35,44 @@ class Format:
     render: Callable[[Result, Callable[[], Screen], Medium], str]
 
 
+def _table(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    from estimator.report.formats.terminal import render_table
+
+    del result
+    return render_table(screen(), width=medium.width, colour=medium.colour)
+
+
+def _plain(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    from estimator.report.formats.plain import render_plain
+
+    del result, medium
+    return render_plain(screen())
+
+
 def _json(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    from estimator.report.formats.json_text import render_json
+
     del screen, medium
     return render_json(result.to_mapping()) + "\n"
 
 
 def _csv(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
     """Write the result's own rows, or the first table of the screen where it has none."""
+    from estimator.report.formats.markup import render_csv
+    from estimator.report.formats.rows import render_rows
+
     rows = medium.rows or result.main_rows
     return render_rows(result.to_mapping(), rows) if rows else render_csv(screen())
 
 
+def _markdown(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
+    from estimator.report.formats.markup import render_markdown
+
+    del result, medium
+    return render_markdown(screen())
+
+
 def _html(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
-    """Draw a page; its parts are loaded only for that."""
     from estimator.report.html.page import render_html
 
     del result, medium
@@ -61,15 +81,11 @@ def _html(result: Result, screen: Callable[[], Screen], medium: Medium) -> str:
 
 FORMATS: Registry[Format] = Registry("output format")
 for _format in (
-    Format(
-        "table",
-        (),
-        lambda _result, screen, medium: render_table(screen(), width=medium.width, colour=medium.colour),
-    ),
-    Format("plain", (".txt",), lambda _result, screen, _medium: render_plain(screen())),
+    Format("table", (), _table),
+    Format("plain", (".txt",), _plain),
     Format("json", (".json",), _json),
     Format("csv", (".csv",), _csv),
-    Format("markdown", (".md", ".markdown"), lambda _result, screen, _medium: render_markdown(screen())),
+    Format("markdown", (".md", ".markdown"), _markdown),
     Format("html", (".html", ".htm"), _html),
 ):
     FORMATS.add(_format.name, _format)

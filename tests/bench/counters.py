@@ -1,17 +1,22 @@
 """Counting resnet50, whole process: this program beside PyTorch's counter, torchinfo and fvcore.
 
-Counters that are not installed are left out. The network of the others is built from the same YAML.
+Counters that are not installed are left out: ``pip install torchinfo fvcore`` brings them. The network of the
+others is torchvision's where that is installed, else it is built from the same YAML. All run from compiled
+bytecode, as installed packages do.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
-import time
 
-_RUNS = 3
-_BUILD = """
+from tests.bench.speed import seconds
+
+_TORCHVISION = """
+import torch, torchvision
+model = torchvision.models.resnet50()
+x = torch.randn(1, 3, 224, 224)
+"""
+_OURS = """
 import io, torch
 from estimator.app.source import open_network
 from estimator.measure.calls import node_calls
@@ -22,6 +27,7 @@ net = open_network("resnet50", (), io.BytesIO()).network
 model = GraphModule(net, node_calls(net, recipe), recipe)
 x = torch.randn(1, 3, 224, 224)
 """
+_BUILD = _OURS if importlib.util.find_spec("torchvision") is None else _TORCHVISION
 _OTHERS = {
     "torch.utils.flop_counter": ("torch", _BUILD + """
 from torch.utils.flop_counter import FlopCounterMode
@@ -35,16 +41,6 @@ from fvcore.nn import FlopCountAnalysis
 print(FlopCountAnalysis(model, x).total())
 """),
 }  # fmt: skip
-
-
-def seconds(arguments: list[str]) -> float:
-    """Return the best of several runs of a whole process."""
-    times = []
-    for _ in range(_RUNS):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ Run it with ``make bench``. Ratios within one run survive a change of machine; s
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -28,11 +29,15 @@ _CASES: dict[str, Sequence[str]] = {
 
 
 def seconds(arguments: Sequence[str]) -> float:
-    """Return the best of several runs of a whole process."""
+    """Return the best of several runs of a whole process, with bytecode kept as installed."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     times = []
     for _ in range(_RUNS):
         start = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        subprocess.run(  # noqa: S603
+            [sys.executable, *arguments], check=True, env=environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         times.append(time.perf_counter() - start)
     return min(times)
 

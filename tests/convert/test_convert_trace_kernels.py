@@ -120,6 +120,53 @@ class VisionTransformer(Module):
         return self.head(self.norm(self.blocks(x))[:, 0])
 
 
+class Warp(Module):
+    """An image looked at through a grid that a convolution makes (a spatial transformer)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.points, self.features, self.head = nn.Conv2d(3, 2, 3, 4, 1), nn.Conv2d(3, 8, 3), nn.Linear(8, 10)
+
+    def forward(self, x: Any) -> Any:
+        grid = torch.tanh(self.points(x)).permute(0, 2, 3, 1)
+        y = F.grid_sample(self.features(x), grid, padding_mode="border", align_corners=False)
+        return self.head(y.mean((2, 3)))
+
+
+class CondConv2d(Module):
+    """Stands in for timm's module of this name, under whose name it is known as one layer."""
+
+    __module__, __qualname__ = "timm.layers.cond_conv2d", "CondConv2d"
+
+    def __init__(self, channels: int, groups: int, experts: int = 3) -> None:
+        super().__init__()
+        self.out_channels, self.kernel_size, self.num_experts = 16, (3, 3), experts
+        self.stride, self.padding, self.dilation, self.groups = (2, 2), (1, 1), (1, 1), groups
+        self.dynamic_padding = False
+        self.weight = nn.Parameter(torch.empty(experts, 16 * channels // groups * 9))
+        self.bias = nn.Parameter(torch.empty(experts, 16))
+
+    def forward(self, x: Any, routing: Any) -> Any:
+        b, c, h, w = x.shape
+        weight = torch.matmul(routing, self.weight).view(b * 16, c // self.groups, 3, 3)
+        bias = torch.matmul(routing, self.bias).view(b * 16)
+        y = F.conv2d(x.reshape(1, b * c, h, w), weight, bias, 2, 1, 1, self.groups * b)
+        return y.permute([1, 0, 2, 3]).view(b, 16, y.shape[-2], y.shape[-1])
+
+
+class Conditional(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.routing = nn.Conv2d(3, 16, 3), nn.Linear(16, 3)
+        self.dense, self.deep, self.head = CondConv2d(16, 1), CondConv2d(16, 16), nn.Linear(16, 10)
+
+    def forward(self, x: Any) -> Any:
+        x = F.relu(self.first(x))
+        routing = torch.sigmoid(self.routing(x.mean((2, 3))))
+        y = self.deep(F.relu(self.dense(x, routing)), routing)
+        return self.head(y.mean((2, 3)))
+
+
 def resnet() -> Any:
     return nn.Sequential(
         nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3,
@@ -150,7 +197,7 @@ SMALL = Given("image", (3, 32, 32))
 CASES: dict[str, tuple[Callable[[], Any], Given]] = {
     "resnet": (resnet, IMAGE), "vgg": (vgg, SMALL), "mobilenet": (mobilenet, SMALL),
     "vision transformer": (VisionTransformer, SMALL), "language model": (LanguageModel, Given("x", (16,),
-    "int64")),
+    "int64")), "warp": (Warp, SMALL), "conditional": (Conditional, SMALL),
 }  # fmt: skip
 
 Sums = dict[tuple[str, str], tuple[int, int, int]]
@@ -187,7 +234,7 @@ FIRST = Software(layout=Layout.CHANNELS_FIRST)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "amp", "amp-bf16"])
-@pytest.mark.parametrize("name", ["resnet", "vgg", "mobilenet"])
+@pytest.mark.parametrize("name", ["resnet", "vgg", "mobilenet", "conditional"])
 def test_convolutional_networks_have_exactly_the_traced_kernels(name: str, precision: str) -> None:
     ours, traced = both(name, precision, FIRST)
     assert ours == traced
@@ -202,6 +249,11 @@ def test_channels_last_differs_by_the_tiny_kernels_of_one_pooling_alone(name: st
         assert one[1] == two[1]
         assert two[0] - one[0] in ((0, 1) if key[1] == "backward" else (0,)), key
         assert two[2] - one[2] <= 2 * BATCH * 128 * 4 * 2, key
+
+
+def test_grid_sample_has_exactly_the_traced_kernels() -> None:
+    ours, traced = both("warp", "fp32", FIRST)
+    assert ours == traced
 
 
 @pytest.mark.parametrize("attention", list(AttentionKernel))

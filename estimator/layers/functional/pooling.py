@@ -81,3 +81,32 @@ def _resampled(tape: Tape, x: Tensor, size: tuple[int, ...], *, elements: int, n
             )
         )  # fmt: skip
     return out
+
+
+def grid_sample(tape: Tape, x: Tensor, grid: Tensor, *, taps: int, name: str) -> Tensor:
+    """Return ``x`` at the points of ``grid``: ``(N, C, *size), (N, *size', dims) -> (N, C, *size')``.
+
+    A point reads ``taps`` values of each channel, so a large image is not read whole. The backward adds to
+    an image of zeros and writes the gradient of the points (ATen, GridSampler.cu).
+    """
+    size = grid.shape[1:-1]
+    out = tape.new((*x.shape[:2], *size), x.dtype, requires_grad=x.requires_grad or grid.requires_grad)
+    visited = out.numel * taps
+    touched = min(x.bytes, visited * x.dtype.itemsize)
+    tape.emit(
+        traffic(
+            name, Op.POOL, Phase.FORWARD, compute=x.dtype, read=touched + grid.bytes, written=out.bytes,
+            elements=visited,
+        )
+    )  # fmt: skip
+    if out.requires_grad:
+        tape.save(x)
+        tape.save(grid)
+        tape.emit(
+            traffic(
+                f"{name}_backward", Op.SCATTER, Phase.DGRAD, compute=x.dtype,
+                read=out.bytes + touched + grid.bytes, elements=visited, launches=1 + x.requires_grad,
+                written=grid.bytes + (x.bytes if x.requires_grad else 0),
+            )
+        )  # fmt: skip
+    return out

@@ -166,17 +166,21 @@ def matmul(tape: Tape, a: Tensor, b: Tensor) -> Tensor:
     else:
         a, b = (_stacked(tape, t, batch) for t in (a, b))
     out = tape.new((*lead, a.shape[-2], n), out_dtype, requires_grad=a.requires_grad or b.requires_grad)
-    kernel = product("bmm", Phase.FORWARD, GemmShape(batch, m, n, k), compute=compute, itemsize=size)
-    tape.emit(replace(kernel, bytes_read=a.bytes + b.bytes))
+    name, op = ("mm", Op.GEMM) if len(b.shape) == _MATRIX else ("bmm", Op.BMM)
+
+    def multiplied(phase: Phase, shape: GemmShape, left: Tensor, right: Tensor) -> None:
+        suffix = "" if phase is Phase.FORWARD else "_dgrad"
+        kernel = product(name + suffix, phase, shape, compute=compute, itemsize=size)
+        tape.emit(replace(kernel, op=op, bytes_read=left.bytes + right.bytes))
+
+    multiplied(Phase.FORWARD, GemmShape(batch, m, n, k), a, b)
     if a.requires_grad:
         tape.save(b)
-        kernel = product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, m, k, n), compute=compute, itemsize=size)
-        tape.emit(replace(kernel, bytes_read=out.bytes + b.bytes))
+        multiplied(Phase.DGRAD, GemmShape(batch, m, k, n), out, b)
         operand_gradient(tape, a, tape.view(a, (*lead, *a.shape[-2:])))
     if b.requires_grad:
         tape.save(a)
-        kernel = product("bmm_dgrad", Phase.DGRAD, GemmShape(batch, k, n, m), compute=compute, itemsize=size)
-        tape.emit(replace(kernel, bytes_read=out.bytes + a.bytes))
+        multiplied(Phase.DGRAD, GemmShape(batch, k, n, m), out, a)
         if len(b.shape) > _MATRIX:
             operand_gradient(tape, b, tape.view(b, (*lead, *b.shape[-2:])))
     shape = lead + (() if rows else (out.shape[-2],)) + (() if columns else (n,))
@@ -190,11 +194,20 @@ def _stacked(tape: Tape, x: Tensor, batch: int) -> Tensor:
     return x if free or lead != batch else contiguous(tape, x)
 
 
-def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: ConvShape) -> Tensor:
+def conv(
+    tape: Tape,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    shape: ConvShape,
+    *,
+    channels_first: bool = False,
+) -> Tensor:
     """Return a convolution of ``x`` with ``weight``; the bias is a kernel of its own, as in eager frameworks.
 
     Tensor-core kernels work channels-last: in channels-first memory each pass of a dense or grouped one
-    is wrapped in transposes of its input and output.
+    is wrapped in transposes of its input and output. ``channels_first``: the weight was computed, and lies
+    so whatever ``software.layout`` says of parameters.
     """
     compute, out_dtype, (x, weight) = product_inputs(tape, x, weight)
     grad = x.requires_grad or weight.requires_grad
@@ -204,6 +217,7 @@ def conv(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: Conv
     last = (
         batched
         and channels_last(out_shape) is not None
+        and not channels_first
         and (tape.setting.software.layout is Layout.CHANNELS_LAST or is_channels_last(x.shape, x.strides))
     )
     x = in_channels_last(tape, x) if last else image_order(tape, x)

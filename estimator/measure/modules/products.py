@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from estimator.measure.modules.registry import Function, builds, native
+from estimator.measure.modules.registry import Function, Weighted, builds, native
 
 if TYPE_CHECKING:
     from torch import nn
@@ -38,3 +38,36 @@ def functional(call: Call) -> nn.Module:
     convolve = _CONVOLUTIONS[int(call.layer.type_name[-2])]
     given = call.arguments()
     return Function(lambda x, weight, bias=None: convolve(x, weight, bias, **given))
+
+
+class _Conditional(Weighted):
+    """A convolution whose weights are a mixture for each sample: one grouped convolution runs all of them."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(call)
+        given = call.arguments()
+        self._shape = (given["out_channels"], call.shape[1] // given["groups"], *pair(given["kernel_size"]))
+        self._given = {name: given[name] for name in ("stride", "padding", "dilation")}
+        self._groups = given["groups"]
+
+    def forward(self, x: Torch, routing: Torch) -> Torch:
+        """Mix, then convolve."""
+        samples, channels, *size = x.shape
+        out_channels, *rest = self._shape
+        weight = (routing @ self.held("weight")).view(samples * out_channels, *rest)
+        experts = self.held("bias")
+        bias = None if experts is None else (routing @ experts).view(-1)
+        x = x.reshape(1, samples * channels, *size)
+        out = F.conv2d(x, weight, bias, groups=self._groups * samples, **self._given)
+        return out.view(samples, out_channels, *out.shape[2:])
+
+
+def pair(size: int | tuple[int, int]) -> tuple[int, int]:
+    """Return a size in both dimensions."""
+    return (size, size) if isinstance(size, int) else size
+
+
+@builds("CondConv2d")
+def conditional(call: Call) -> nn.Module:
+    """Build a convolution with weights of each sample."""
+    return _Conditional(call)

@@ -20,7 +20,7 @@ native("Identity", "PixelShuffle", "PixelUnshuffle", "Unfold", "Fold", "Upsample
 native("UpsamplingBilinear2d", "UpsamplingNearest2d")
 functions(Contiguous=lambda x: x.contiguous())
 
-_SHAPED: dict[str, Callable[[dict[str, Any], Any], Any]] = {
+_SHAPED: dict[str, Callable[..., Any]] = {
     "Flatten": lambda a, x: x.flatten(min(a["start_dim"], x.dim() - 1), a["end_dim"]),
     "Unflatten": lambda a, x: x.unflatten(a["dim"], a["unflattened_size"]),
     "Permute": lambda a, x: x.permute(a["dims"]),
@@ -36,6 +36,7 @@ _SHAPED: dict[str, Callable[[dict[str, Any], Any], Any]] = {
         list(a["split_size"]) if isinstance(a["split_size"], tuple) else a["split_size"], a["dim"]
     ),
     "Unbind": lambda a, x: x.unbind(a["dim"]),
+    "GridSample": lambda a, x, grid: F.grid_sample(x, grid, **a),
 }
 
 
@@ -43,7 +44,7 @@ _SHAPED: dict[str, Callable[[dict[str, Any], Any], Any]] = {
 def shaped(call: Call) -> nn.Module:
     """Build a method of the tensor with the layer's arguments."""
     run, arguments = _SHAPED[call.layer.type_name], call.arguments()
-    return Function(lambda x: run(arguments, x))
+    return Function(lambda *inputs: run(arguments, *inputs))
 
 
 @builds("Reshape")
