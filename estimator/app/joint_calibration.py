@@ -1,11 +1,11 @@
-"""Use case: what only runs on several devices tell of releases of frameworks; all else stays."""
+"""Use case: what only runs on several devices tell of releases and of architectures; all else stays."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from estimator.app.evaluation import Prediction
 from estimator.calibrate.ranges import Residual
 from estimator.calibrate.row_span import STEP_MODES
 from estimator.calibrate.solve import group_weights
+from estimator.hardware.efficiency import Scale
 from estimator.predict.factors import kernel_release
 from estimator.predict.interval import Tier
 from estimator.provenance import Basis, Provenance
@@ -24,24 +25,63 @@ if TYPE_CHECKING:
     from estimator.calibrate.case import Case
     from estimator.hardware.efficiency import Calibration, SoftwareFactors
 
+    Entry: TypeAlias = SoftwareFactors | Scale
+
 _FEWEST = 10  # rows, of two networks or more
 _MOST = 150  # rows of one source: more tell little more
 _FEWER = 40  # the same where only residuals are wanted
 _RESIDUALS = 10  # of one source, device and precision
-_HELD = {"time": 5.0, "host_s": 1.0}  # how hard to the start: what a host costs is hardly known before
+_MOSTLY = 3.0  # so many times the steps on single devices, for runs on several to tell of an architecture
+_HELD = {  # how hard to the start: what a host costs is hardly known before
+    "time": 5.0, "host_s": 1.0, "matrix": 2.0, "memory": 5.0,
+}  # fmt: skip
 _HUBER = 0.2
-_BOUNDS = {"time": (0.5, 2.5), "host_s": (1e-6, 100e-6)}
-_STEPS = {"time": 0.4, "host_s": 1.0}  # of the logarithm, at first
+_BOUNDS = {"time": (0.5, 2.5), "host_s": (1e-6, 100e-6), "matrix": (0.5, 2.0), "memory": (0.6, 1.5)}
+_STEPS = {"time": 0.4, "host_s": 1.0, "matrix": 0.4, "memory": 0.2}  # of the logarithm, at first
 _BEGINS = (0.0, 1.0, 2.0)
 _FINEST = 0.04
 _DIGITS = 4
 
 
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """The entry of a framework's release, by its place in the table."""
+
+    place: int
+
+    names: ClassVar = ("time", "host_s")
+
+    def of(self, calibration: Calibration) -> SoftwareFactors:
+        return calibration.software[self.place]
+
+    def put(self, calibration: Calibration, entry: Entry) -> Calibration:
+        software = list(calibration.software)
+        software[self.place] = cast("SoftwareFactors", entry)
+        return replace(calibration, software=tuple(software))
+
+
+@dataclass(frozen=True, slots=True)
+class _Architecture:
+    """The scale of an architecture."""
+
+    key: str
+
+    names: ClassVar = ("matrix", "memory")
+
+    def of(self, calibration: Calibration) -> Scale:
+        return calibration.architectures.get(self.key, Scale())
+
+    def put(self, calibration: Calibration, entry: Entry) -> Calibration:
+        return replace(
+            calibration, architectures={**calibration.architectures, self.key: cast("Scale", entry)}
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Joint:
-    """The runs on several devices of one release."""
+    """The runs on several devices of one release or architecture."""
 
-    release: int
+    target: _Release | _Architecture
     cases: tuple[Case, ...]
 
 
@@ -53,12 +93,14 @@ class JointRuns:
     cases: Sequence[Case]
 
     def finish(self, calibration: Calibration) -> Calibration:
-        """Return the calibration with a time factor and a host's cost for releases mostly run on several.
+        """Return the calibration with figures of releases and architectures that mostly ran on several.
 
-        What the devices exchange is predicted, not fitted. The loss is that of the fit on single devices.
+        Of a release it is a time factor and a host's cost, of an architecture the speed of its matrix units
+        and of its memory. What the devices exchange is predicted, not fitted. The loss is that of the fit on
+        single devices.
         """
         for joint in self._wanted(calibration):
-            calibration = _fitted(calibration, self.predictor, joint.release, _spread_out(joint.cases, _MOST))
+            calibration = _fitted(calibration, self.predictor, joint.target, _spread_out(joint.cases, _MOST))
         return calibration
 
     def finish_without(
@@ -66,18 +108,17 @@ class JointRuns:
     ) -> Calibration:
         """Return the same without some of the cases.
 
-        A release that no such case belongs to keeps the figures of ``known``, a finished calibration.
+        What no such case belongs to keeps the figures of ``known``, a finished calibration.
         """
         for joint in self._wanted(known):
             kept = [case for case in joint.cases if not is_out(case)]
-            entry = calibration.software[joint.release]
+            target = joint.target
             if len(kept) == len(joint.cases):
-                found = known.software[joint.release]
-                entry = replace(entry, time=found.time, host_s=found.host_s)
-                calibration = _with(calibration, joint.release, entry)
+                found = target.of(known)
+                same = {name: getattr(found, name) for name in target.names}
+                calibration = target.put(calibration, replace(target.of(calibration), **same))
             elif _tells(kept):
-                fewer = _spread_out(kept, _FEWER)
-                calibration = _fitted(calibration, self.predictor, joint.release, fewer)
+                calibration = _fitted(calibration, self.predictor, target, _spread_out(kept, _FEWER))
         return calibration
 
     def residuals(
@@ -117,36 +158,55 @@ class JointRuns:
     @cached_property
     def _hardware(self) -> dict[int, dict[str, str]]:
         """The device of each run, its architecture and its kind."""
-        devices = self.predictor.devices(self.runs)
+        devices = self.predictor.devices(self.whole)
         return {
             id(case): {
                 "device": device.id,
                 "architecture": device.architecture.id,
                 "kind": device.kind.value,
             }
-            for case, device in zip(self.runs, devices, strict=True)
+            for case, device in zip(self.whole, devices, strict=True)
             if device is not None
         }
 
     @cached_property
+    def whole(self) -> list[Case]:
+        """The trainings on several devices that can be used: steps, rates and runs to their end."""
+        return [c for c in self.cases if c.usable and c.count > 1 and c.message_bytes is None]
+
+    @cached_property
     def runs(self) -> list[Case]:
-        """The steps on several devices that can be used."""
-        return [case for case in self.cases if case.usable and case.count > 1 and _is_step(case)]
+        """The steps among them."""
+        return [case for case in self.whole if _is_step(case)]
 
     def _wanted(self, calibration: Calibration) -> list[_Joint]:
-        """Return the runs of each release that has more of them than steps of single devices."""
-        alone = Counter(
-            _release(calibration, case)
-            for case in self.cases
-            if case.usable and case.count == 1 and _is_step(case)
-        )
-        by_release: dict[int, list[Case]] = {}
+        """Return the runs of what has more of them than steps of single devices, architectures first.
+
+        Of an architecture they tell only where single devices tell next to nothing; runs to the end count
+        there, too, because of some accelerators little else is published.
+        """
+        steps = [case for case in self.cases if case.usable and case.count == 1 and _is_step(case)]
+        alone = Counter(_release(calibration, case) for case in steps)
+        releases: dict[int, list[Case]] = {}
+        architectures: dict[str, list[Case]] = {}
         for case in self.runs:
-            by_release.setdefault(_release(calibration, case), []).append(case)
+            releases.setdefault(_release(calibration, case), []).append(case)
+        for case in self.whole:
+            if hardware := self._hardware.get(id(case)):
+                architectures.setdefault(hardware["architecture"], []).append(case)
+        single = Counter(device.architecture.id for device in self.predictor.devices(steps) if device)
         return [
-            _Joint(release=release, cases=tuple(members)) for release, members in sorted(by_release.items())
-            if _tells(members) and len(_spread_out(members, _MOST)) > alone[release]
-        ]  # fmt: skip
+            *(
+                _Joint(target=_Architecture(key), cases=tuple(members))
+                for key, members in sorted(architectures.items())
+                if _tells(members) and len(_spread_out(members, _MOST)) > _MOSTLY * single[key]
+            ),
+            *(
+                _Joint(target=_Release(place), cases=tuple(members))
+                for place, members in sorted(releases.items())
+                if _tells(members) and len(_spread_out(members, _MOST)) > alone[place]
+            ),
+        ]
 
 
 def _is_step(case: Case) -> bool:
@@ -178,54 +238,45 @@ def _few_of_each(cases: Sequence[Case]) -> list[Case]:
 
 
 def _fitted(
-    calibration: Calibration, predictor: CasePredictor, release: int, cases: Sequence[Case]
+    calibration: Calibration,
+    predictor: CasePredictor,
+    target: _Release | _Architecture,
+    cases: Sequence[Case],
 ) -> Calibration:
-    """Search one release's two figures, one after the other, in steps that shrink.
+    """Search the two figures of a target, one after the other, in steps that shrink.
 
-    The search begins from the best of a few costs of the host: slow kernels and a slow host look alike.
+    For a release the search begins from the best of a few costs of the host: slow kernels and a slow host
+    look alike.
     """
-    joint = _Joint(release=release, cases=tuple(cases))
-    start = calibration.software[joint.release]
-    begins = [_moved(start, "host_s", step) for step in _BEGINS]
-    losses = [_loss(calibration, predictor, joint, one, start) for one in begins]
+    start = target.of(calibration)
+    loss = partial(_loss, calibration, predictor, _Joint(target=target, cases=tuple(cases)))
+    begins = [_moved(start, "host_s", step) for step in _BEGINS] if "host_s" in target.names else [start]
+    losses = [loss(one) for one in begins]
     least = min(losses)
     best = begins[losses.index(least)]
-    steps = dict(_STEPS)
+    steps = {name: _STEPS[name] for name in target.names}
     while max(steps.values()) >= _FINEST:
         for name, step in steps.items():
             for sign in (1.0, -1.0):
                 tried = _moved(best, name, sign * step)
-                loss = _loss(calibration, predictor, joint, tried, start)
-                if loss < least:
-                    best, least = tried, loss
+                if (found := loss(tried)) < least:
+                    best, least = tried, found
                     break
             else:
                 steps[name] /= 2.0
-    sources = ", ".join(sorted({case.source_group for case in joint.cases}))
+    sources = ", ".join(sorted({case.source_group for case in cases}))
     basis = Provenance(f"runs on several devices: {sources}", Basis.CALIBRATED)
-    return _with(calibration, joint.release, replace(best, rows=len(joint.cases), provenance=basis))
+    return target.put(calibration, replace(best, rows=len(cases), provenance=basis))
 
 
-def _moved(entry: SoftwareFactors, name: str, step: float) -> SoftwareFactors:
+def _moved(entry: Entry, name: str, step: float) -> Entry:
     low, high = _BOUNDS[name]
     value = float(np.clip(getattr(entry, name) * np.exp(step), low, high))
     return replace(entry, **{name: float(f"{value:.{_DIGITS}g}")})  # type: ignore[arg-type]
 
 
-def _with(calibration: Calibration, release: int, entry: SoftwareFactors) -> Calibration:
-    software = list(calibration.software)
-    software[release] = entry
-    return replace(calibration, software=tuple(software))
-
-
-def _loss(
-    calibration: Calibration,
-    predictor: CasePredictor,
-    joint: _Joint,
-    entry: SoftwareFactors,
-    start: SoftwareFactors,
-) -> float:
-    answers = predictor.with_calibration(_with(calibration, joint.release, entry))(joint.cases)
+def _loss(calibration: Calibration, predictor: CasePredictor, joint: _Joint, entry: Entry) -> float:
+    answers = predictor.with_calibration(joint.target.put(calibration, entry))(joint.cases)
     pairs = [
         (case, np.log(each.expected_s / each.measured_s))
         for case, each in zip(joint.cases, answers, strict=True)
@@ -239,7 +290,9 @@ def _loss(
     )
     size = np.abs([error for _, error in pairs])
     losses = np.where(size <= _HUBER, 0.5 * size**2, _HUBER * (size - 0.5 * _HUBER))
+    start = joint.target.of(calibration)
     held = sum(
-        0.5 * hold * np.log(getattr(entry, name) / getattr(start, name)) ** 2 for name, hold in _HELD.items()
+        0.5 * _HELD[name] * np.log(getattr(entry, name) / getattr(start, name)) ** 2
+        for name in joint.target.names
     )
     return float(weights @ losses + held)

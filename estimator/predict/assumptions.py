@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from estimator.precision import PrecisionPolicy
     from estimator.software import Software
 
+_TPU_FRAMEWORK = "xla-tpu"
 _REDUCED = frozenset({DType.TF32, DType.FP16, DType.BF16})
 
 
@@ -25,7 +26,7 @@ def assumptions_of(
 ) -> tuple[Assumption, ...]:
     """Return what the prediction of a step assumes."""
     device = system.device
-    found = [_software(software, calibration)]
+    found = [_software(software, device, calibration)]
     if device.kind is DeviceKind.GPU:
         found += _gpu(device, policy, calibration)
     elif not device.bandwidth_bytes_per_s:
@@ -48,9 +49,14 @@ def assumptions_of(
     return tuple(found)
 
 
-def _software(software: Software, calibration: Calibration) -> Assumption:
+def _software(software: Software, device: Device, calibration: Calibration) -> Assumption:
     factors = software_factors(calibration, software)
     why = "the default; other software runs other kernels"
+    if device.architecture.unit_name == "MXU" and software.framework != _TPU_FRAMEWORK:
+        why = (
+            "but XLA compiles whole steps for a TPU: say "
+            f"--framework {_TPU_FRAMEWORK} --mode compiled --layout channels_last"
+        )
     if factors.framework not in {software.framework, "pytorch"}:
         why = f"nothing is measured for {software.framework}: factors of {factors.framework} frameworks"
     layout = software.layout.replace("_", " ")

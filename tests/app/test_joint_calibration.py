@@ -17,6 +17,7 @@ from estimator.calibrate.ranges import spreads_of
 from estimator.calibrate.row_aliases import read_alias_tables
 from estimator.catalog.calibration import load_calibration, load_prior
 from estimator.catalog.store import bundled_root
+from estimator.hardware.efficiency import Scale
 
 SOURCES = ("BIGSCI176", "MEGATRON20", "MEGATRON21")
 
@@ -69,3 +70,25 @@ def test_several_devices_have_a_range_of_their_own(joint: JointRuns) -> None:
     many = [replace(one, group=f"{one.group}{number % 3}") for number, one in enumerate(found * 3)]
     assert spreads_of(many, "test")
     assert all(key.endswith("several") for key in spreads_of(many, "test"))
+
+
+def test_an_architecture_that_ran_only_in_numbers_is_told_by_these_runs() -> None:
+    sources = ("GAUDIPAGE", "HABANA")
+    aliases = read_alias_tables(bundled_root() / ALIASES)
+    rows = read_measurements(bundled_root() / "measured" / "transformers_and_scaling.csv.gz")
+    cases = interpret_all([row for row in rows if row.source_id in sources], aliases)[0]
+    prior = load_prior()
+    runs = JointRuns(
+        predictor=CasePredictor(aliases, Works(open_network, processes=1, keep=True), prior), cases=cases
+    )
+    found = runs.finish(prior)
+    told = {key for key, scale in found.architectures.items() if scale != prior.architectures.get(key)}
+    assert told == {"gaudi2", "gaudi3"}
+    scale = found.architectures["gaudi3"]
+    assert scale.rows >= 10
+    assert scale.provenance is not None
+    assert scale.provenance.source == "runs on several devices: HABANA"
+    untouched = runs.finish_without(prior, found, lambda _case: False)
+    assert untouched.architectures["gaudi3"].matrix == scale.matrix
+    blind = runs.finish_without(prior, found, lambda _case: True)
+    assert blind.architectures.get("gaudi3", Scale()).matrix == 1.0

@@ -314,6 +314,16 @@ def test_notes_do_not_rename_the_framework(
     assert (software.framework, software.mode) == meant
 
 
+def test_a_tpu_runs_what_xla_compiles_whatever_the_framework(tables: AliasTables) -> None:
+    row = replace(
+        row_of("timm_train"), device="Google TPU v3", layout="", framework="TensorFlow 1.12", notes=""
+    )
+    software = software_of(row, "bf16", tables)
+    assert (software.framework, software.mode, software.layout) == (
+        "xla-tpu", Mode.COMPILED, Layout.CHANNELS_LAST,
+    )  # fmt: skip
+
+
 def test_a_range_of_years_says_less_than_the_rows_own(tables: AliasTables) -> None:
     row = replace(row_of("timm_train"), framework="Torch7", framework_version="2015-2016", notes="")
     assert [era_of(replace(row, year=year), "torch7", tables) for year in (2014, 2016)] == [2015, 2016]

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from estimator.catalog.lookup import load_device
 from estimator.hardware.efficiency import SoftwareFactors
-from estimator.precision import DType
+from estimator.hardware.system import System
+from estimator.precision import POLICIES, DType
+from estimator.predict.assumptions import assumptions_of
 from estimator.predict.cpu import cpu_times
 from estimator.predict.factors import host_seconds, kernel_release, library_factors, software_factors
 from estimator.predict.fleet import Fleet, flight_share
@@ -141,3 +144,13 @@ def test_a_release_decides_what_a_launch_costs(v100: Device, calibration: Calibr
         return float(kernel_times(table, v100, Software(), known).launch_s[0, 0])
 
     assert launch_s((old,)) == pytest.approx(3.0 * launch_s((replace(old, launch=1.0),)))
+
+
+def test_eager_software_on_a_tpu_is_told_what_runs_there(calibration: Calibration) -> None:
+    tpu = System(device=load_device("tpu-v4"))
+    told = {
+        name: assumptions_of(tpu, Software(framework=name), POLICIES.get("bf16"), calibration)[0].why
+        for name in ("pytorch", "xla-tpu")
+    }
+    assert "--framework xla-tpu --mode compiled --layout channels_last" in told["pytorch"]
+    assert "--framework" not in told["xla-tpu"]
