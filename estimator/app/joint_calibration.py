@@ -179,33 +179,38 @@ class JointRuns:
         """The steps among them."""
         return [case for case in self.whole if _is_step(case)]
 
-    def _wanted(self, calibration: Calibration) -> list[_Joint]:
-        """Return the runs of what has more of them than steps of single devices, architectures first.
+    @cached_property
+    def _alone(self) -> list[Case]:
+        """The steps on single devices."""
+        return [case for case in self.cases if case.usable and case.count == 1 and _is_step(case)]
 
-        Of an architecture they tell only where single devices tell next to nothing; runs to the end count
-        there, too, because of some accelerators little else is published.
+    @cached_property
+    def _architectures(self) -> list[_Joint]:
+        """The runs of architectures of which single devices tell next to nothing.
+
+        Runs to their end count, too: of some accelerators little else is published.
         """
-        steps = [case for case in self.cases if case.usable and case.count == 1 and _is_step(case)]
-        alone = Counter(_release(calibration, case) for case in steps)
-        releases: dict[int, list[Case]] = {}
-        architectures: dict[str, list[Case]] = {}
-        for case in self.runs:
-            releases.setdefault(_release(calibration, case), []).append(case)
+        groups: dict[str, list[Case]] = {}
         for case in self.whole:
             if hardware := self._hardware.get(id(case)):
-                architectures.setdefault(hardware["architecture"], []).append(case)
-        single = Counter(device.architecture.id for device in self.predictor.devices(steps) if device)
+                groups.setdefault(hardware["architecture"], []).append(case)
+        alone = Counter(d.architecture.id for d in self.predictor.devices(self._alone) if d)
         return [
-            *(
-                _Joint(target=_Architecture(key), cases=tuple(members))
-                for key, members in sorted(architectures.items())
-                if _tells(members) and len(_spread_out(members, _MOST)) > _MOSTLY * single[key]
-            ),
-            *(
-                _Joint(target=_Release(place), cases=tuple(members))
-                for place, members in sorted(releases.items())
-                if _tells(members) and len(_spread_out(members, _MOST)) > alone[place]
-            ),
+            _Joint(target=_Architecture(key), cases=tuple(members))
+            for key, members in sorted(groups.items())
+            if _outnumber(members, _MOSTLY * alone[key])
+        ]
+
+    def _wanted(self, calibration: Calibration) -> list[_Joint]:
+        """Return the runs of what has more of them than steps of single devices, architectures first."""
+        alone = Counter(_release(calibration, case) for case in self._alone)
+        groups: dict[int, list[Case]] = {}
+        for case in self.runs:
+            groups.setdefault(_release(calibration, case), []).append(case)
+        return self._architectures + [
+            _Joint(target=_Release(place), cases=tuple(members))
+            for place, members in sorted(groups.items())
+            if _outnumber(members, alone[place])
         ]
 
 
@@ -219,6 +224,11 @@ def _release(calibration: Calibration, case: Case) -> int:
 
 def _tells(cases: Sequence[Case]) -> bool:
     return len(cases) >= _FEWEST and len({case.network for case in cases}) > 1
+
+
+def _outnumber(cases: Sequence[Case], alone: float) -> bool:
+    """Tell whether runs on several devices tell enough, and more than so many steps of single ones."""
+    return _tells(cases) and len(_spread_out(cases, _MOST)) > alone
 
 
 def _spread_out(cases: Sequence[Case], most: int) -> list[Case]:
@@ -249,7 +259,7 @@ def _fitted(
     look alike.
     """
     start = target.of(calibration)
-    loss = partial(_loss, calibration, predictor, _Joint(target=target, cases=tuple(cases)))
+    loss = partial(_loss, calibration, predictor, target, cases)
     begins = [_moved(start, "host_s", step) for step in _BEGINS] if "host_s" in target.names else [start]
     losses = [loss(one) for one in begins]
     least = min(losses)
@@ -275,11 +285,17 @@ def _moved(entry: Entry, name: str, step: float) -> Entry:
     return replace(entry, **{name: float(f"{value:.{_DIGITS}g}")})  # type: ignore[arg-type]
 
 
-def _loss(calibration: Calibration, predictor: CasePredictor, joint: _Joint, entry: Entry) -> float:
-    answers = predictor.with_calibration(joint.target.put(calibration, entry))(joint.cases)
+def _loss(
+    calibration: Calibration,
+    predictor: CasePredictor,
+    target: _Release | _Architecture,
+    cases: Sequence[Case],
+    entry: Entry,
+) -> float:
+    answers = predictor.with_calibration(target.put(calibration, entry))(cases)
     pairs = [
         (case, np.log(each.expected_s / each.measured_s))
-        for case, each in zip(joint.cases, answers, strict=True)
+        for case, each in zip(cases, answers, strict=True)
         if isinstance(each, Prediction)
     ]
     if not pairs:
@@ -290,9 +306,8 @@ def _loss(calibration: Calibration, predictor: CasePredictor, joint: _Joint, ent
     )
     size = np.abs([error for _, error in pairs])
     losses = np.where(size <= _HUBER, 0.5 * size**2, _HUBER * (size - 0.5 * _HUBER))
-    start = joint.target.of(calibration)
+    start = target.of(calibration)
     held = sum(
-        0.5 * _HELD[name] * np.log(getattr(entry, name) / getattr(start, name)) ** 2
-        for name in joint.target.names
+        0.5 * _HELD[name] * np.log(getattr(entry, name) / getattr(start, name)) ** 2 for name in target.names
     )
     return float(weights @ losses + held)

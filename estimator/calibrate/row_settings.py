@@ -34,8 +34,6 @@ _RELEASES = {
 _VERSION = re.compile(r"(?<![\d.])v?(\d)\.(\d{1,2})(?![\d])")
 _FLASH_YEAR = 2023  # scaled_dot_product_attention came with PyTorch 2.0
 _TF_CHANNELS_LAST_YEAR = 2019  # the layout pass of TensorFlow 1.13 and later
-# Whatever the framework, XLA compiles the whole step for a TPU and lays arrays out itself.
-_ON_TPU = {"framework": "xla-tpu", "mode": "compiled", "layout": "channels_last"}
 _HALF = frozenset({"fp16", "bf16", "amp", "amp-bf16", "fp8"})
 _OPTIMIZERS = (
     (r"\b(?:Fused)?AdamW\b|decoupled AdamW", "adamw"), (r"LAMB\b|\bLamb\b", "adamw"), (r"NovoGrad", "adam"),
@@ -123,10 +121,9 @@ def software_of(row: MeasuredRow, precision: str, tables: AliasTables) -> Softwa
     label = f"{row.framework} | {row.framework_version} | {row.notes}"
     if row.cuda_cudnn.startswith("CPU "):  # the library of its products
         label += f" | {row.cuda_cudnn}"
+    label += f" | on {row.device}"
     line = dict(tables.search("frameworks", label) or {})
     line |= {key: text for key, text in _script(row, tables).items() if text}
-    if "TPU" in row.device:
-        line |= _ON_TPU
     framework = line.get("framework") or "pytorch"
     era = era_of(row, framework, tables)
     mode = Mode(line.get("mode") or "eager")

@@ -16,7 +16,7 @@ import torch, torchvision
 model = torchvision.models.resnet50()
 x = torch.randn(1, 3, 224, 224)
 """
-_OURS = """
+_DESCRIBED = """
 import io, torch
 from estimator.app.source import open_network
 from estimator.measure.calls import node_calls
@@ -27,7 +27,7 @@ net = open_network("resnet50", (), io.BytesIO()).network
 model = GraphModule(net, node_calls(net, recipe), recipe)
 x = torch.randn(1, 3, 224, 224)
 """
-_BUILD = _OURS if importlib.util.find_spec("torchvision") is None else _TORCHVISION
+_BUILD = _DESCRIBED if importlib.util.find_spec("torchvision") is None else _TORCHVISION
 _OTHERS = {
     "torch.utils.flop_counter": ("torch", _BUILD + """
 from torch.utils.flop_counter import FlopCounterMode
@@ -38,7 +38,7 @@ print(counter.get_total_flops())
     "torchinfo": ("torchinfo", _BUILD + "import torchinfo; print(torchinfo.summary(model, input_data=x))"),
     "fvcore": ("fvcore", _BUILD + """
 from fvcore.nn import FlopCountAnalysis
-print(FlopCountAnalysis(model, x).total())
+print(FlopCountAnalysis(model, x).unsupported_ops_warnings(False).total())
 """),
 }  # fmt: skip
 

@@ -35,9 +35,8 @@ def seconds(arguments: Sequence[str]) -> float:
     for _ in range(_RUNS):
         start = time.perf_counter()
         subprocess.run(  # noqa: S603
-            [sys.executable, *arguments], check=True, env=environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [sys.executable, *arguments], check=True, env=environment, stdout=subprocess.DEVNULL
+        )
         times.append(time.perf_counter() - start)
     return min(times)
 

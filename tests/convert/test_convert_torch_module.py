@@ -224,6 +224,30 @@ def test_attention_convolutions_with_computed_weights_and_einsum_are_exact() -> 
     assert forward_flops(network, batch=2) == torch_flops(module, (3, 16, 16))
 
 
+class Rearranged(Module):
+    """A list as index, a parameter repeated in front, constants of three a sample, padding that cuts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places, self.head = nn.Parameter(torch.zeros(5, 8)), nn.Linear(8, 4)
+
+    def forward(self, x: Any) -> Any:
+        x = F.pad(x, (-1, 1))[:, [2, 0, 1]]  # (N, 3, 8)
+        made = torch.ones(3 * x.shape[0], 1, device=x.device) * x.reshape(-1, 8)
+        many = self.places.unsqueeze(0).expand(3, -1, -1).reshape(15, 8)
+        return self.head(torch.cat([made.reshape(-1, 3, 8), x], 1).sum(1) @ many.t() @ many)
+
+
+def test_what_moves_values_by_lists_and_constants_leaves_no_gap() -> None:
+    with weightless():
+        module = Rearranged()
+    converted = convert(module, [Given("x", (4, 8))], name="rearranged")
+    assert not converted.gaps
+    network = network_of(converted)
+    assert lower(network, Training(batch=1)).parameters == 5 * 8 + 8 * 4 + 4
+    assert forward_flops(network, batch=2) == torch_flops(module, (4, 8))
+
+
 def test_recurrent_and_transformer_modules_become_their_layers() -> None:
     with weightless():
         lstm = nn.LSTM(8, 16, num_layers=2, bidirectional=True, batch_first=True)

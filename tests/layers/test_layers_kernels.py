@@ -212,6 +212,15 @@ def test_adding_one_is_an_operation_an_element() -> None:
         (make("GroupNorm", num_groups=5), [X], "do not divide"),
         (make("LU"), [(2, 3, 4)], "square"),
         (make("MatVec", m=3), [X], "give all sizes"),
+        (make("MaskedFill"), [(2, 8, 840), (1, 1, 1680)], "shapes [2, 8, 840] and [1, 1, 1680] do not"),
+        (make("MaskedFill"), [(2, 1, 8), (2, 4, 8)], "a mask [2, 4, 8] does not fit into [2, 1, 8]"),
+        (make("GridSample"), [X, (2, 5, 5, 3)], "with points (N, H', W', 2)"),
+        (make("GridSample", mode="bicubic"), [(2, 3, 4, 4, 4), (2, 2, 2, 2, 3)], "images only"),
+        (
+            make("CondConv2d", out_channels=4, kernel_size=3, num_experts=3),
+            [(2, 8, 8, 8), (2, 4)],
+            "the second input is [2, 4]",
+        ),
     ],
     ids=lambda value: getattr(value, "type_name", ""),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
+from estimator.layers.shapes import spread
 from estimator.measure.modules.registry import Function, Weighted, builds, native
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class _Conditional(Weighted):
     def __init__(self, call: Call) -> None:
         super().__init__(call)
         given = call.arguments()
-        self._shape = (given["out_channels"], call.shape[1] // given["groups"], *pair(given["kernel_size"]))
+        kernel = spread(given["kernel_size"], 2, "kernel_size")
+        self._shape = (given["out_channels"], call.shape[1] // given["groups"], *kernel)
         self._given = {name: given[name] for name in ("stride", "padding", "dilation")}
         self._groups = given["groups"]
 
@@ -60,11 +62,6 @@ class _Conditional(Weighted):
         x = x.reshape(1, samples * channels, *size)
         out = F.conv2d(x, weight, bias, groups=self._groups * samples, **self._given)
         return out.view(samples, out_channels, *out.shape[2:])
-
-
-def pair(size: int | tuple[int, int]) -> tuple[int, int]:
-    """Return a size in both dimensions."""
-    return (size, size) if isinstance(size, int) else size
 
 
 @builds("CondConv2d")
