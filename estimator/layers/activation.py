@@ -22,17 +22,14 @@ if TYPE_CHECKING:
 _EXAMPLE = Example(((4, 8, 6, 6),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Activation(Layer):
     """A function of each element in one kernel each way; ``(*) -> (*)``.
 
-    ``keeps`` is what the backward reads; ``keeps_in_place`` the same when the input is overwritten: where
-    that is the input still, autograd clones it.
+    ``keeps`` is what the backward reads.
     """
 
     function: ClassVar[str]
     keeps: ClassVar[str] = "input"
-    keeps_in_place: ClassVar[str] = "input"
     flops: ClassVar[int] = 1
     fp32: ClassVar[bool] = False
 
@@ -41,62 +38,69 @@ class Activation(Layer):
         (x,) = inputs
         if self.fp32:
             x = full_precision(tape, x)
-        if getattr(self, "inplace", False):
-            return unary_in_place(
-                tape, x, self.function, keeps=self.keeps_in_place, flops_per_element=self.flops
-            )
         return unary(tape, x, self.function, saves=self.keeps, flops_per_element=self.flops)
 
 
-@register("ReLU", _EXAMPLE)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReLU(Activation):
+class MayOverwrite(Activation):
+    """An activation that can write its output over its input.
+
+    ``keeps_in_place`` is what the backward reads then: where that is the input still, autograd clones it.
+    """
+
+    keeps_in_place: ClassVar[str] = "input"
+
+    inplace: bool = False
+
+    def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
+        """Apply the function, in place where asked."""
+        if not self.inplace:
+            return super(MayOverwrite, self).forward(tape, *inputs)
+        (x,) = inputs
+        return unary_in_place(tape, x, self.function, keeps=self.keeps_in_place, flops_per_element=self.flops)
+
+
+@register("ReLU", _EXAMPLE)
+class ReLU(MayOverwrite):
     """max(0, x)."""
 
     function = "relu"
     keeps = "output"
     keeps_in_place = "output"
 
-    inplace: bool = False
-
 
 @register("ReLU6", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReLU6(Activation):
+class ReLU6(MayOverwrite):
     """min(max(0, x), 6)."""
 
     function = "hardtanh"
 
-    inplace: bool = False
-
 
 @register("Hardtanh", _EXAMPLE)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hardtanh(Activation):
+class Hardtanh(MayOverwrite):
     """The input between two bounds."""
 
     function = "hardtanh"
 
     min_val: AnyFloat = -1.0
     max_val: AnyFloat = 1.0
-    inplace: bool = False
 
 
 @register("LeakyReLU", _EXAMPLE)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeakyReLU(Activation):
+class LeakyReLU(MayOverwrite):
     """The input where positive, a small multiple elsewhere."""
 
     function = "leaky_relu"
     keeps_in_place = "output"
 
     negative_slope: AnyFloat = 0.01
-    inplace: bool = False
 
 
 @register("RReLU", _EXAMPLE)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RReLU(Activation):
+class RReLU(MayOverwrite):
     """The input where positive, a multiple elsewhere that training draws anew and keeps."""
 
     function = "rrelu"
@@ -104,7 +108,6 @@ class RReLU(Activation):
 
     lower: AnyFloat = 1 / 8
     upper: AnyFloat = 1 / 3
-    inplace: bool = False
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Apply the function; the multiples have the size of the input."""
@@ -116,19 +119,18 @@ class RReLU(Activation):
 
 @register("Threshold", Example(_EXAMPLE.shapes, {"threshold": 0.1, "value": 0.0}))
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold(Activation):
+class Threshold(MayOverwrite):
     """The input above a threshold, a constant elsewhere."""
 
     function = "threshold"
 
     threshold: AnyFloat
     value: AnyFloat
-    inplace: bool = False
 
 
 @register("ELU", _EXAMPLE)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ELU(Activation):
+class ELU(MayOverwrite):
     """The input where positive, alpha (exp(x) - 1) elsewhere."""
 
     function = "elu"
@@ -136,12 +138,11 @@ class ELU(Activation):
     flops = 3
 
     alpha: AnyFloat = 1.0
-    inplace: bool = False
 
 
 @register("CELU", _EXAMPLE)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CELU(Activation):
+class CELU(MayOverwrite):
     """A continuously differentiable ELU."""
 
     function = "elu"
@@ -149,67 +150,50 @@ class CELU(Activation):
     flops = 3
 
     alpha: AnyFloat = 1.0
-    inplace: bool = False
 
 
 @register("SELU", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SELU(Activation):
+class SELU(MayOverwrite):
     """A self-normalising, scaled ELU."""
 
     function = "elu"
     keeps_in_place = "output"
     flops = 4
 
-    inplace: bool = False
-
 
 @register("SiLU", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiLU(Activation):
+class SiLU(MayOverwrite):
     """x sigmoid(x), also called swish."""
 
     function = "silu"
     flops = 4
 
-    inplace: bool = False
-
 
 @register("Mish", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mish(Activation):
+class Mish(MayOverwrite):
     """x tanh(softplus(x))."""
 
     function = "mish"
     flops = 5
 
-    inplace: bool = False
-
 
 @register("Hardswish", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hardswish(Activation):
+class Hardswish(MayOverwrite):
     """x relu6(x + 3) / 6."""
 
     function = "hardswish"
     flops = 4
 
-    inplace: bool = False
-
 
 @register("Hardsigmoid", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hardsigmoid(Activation):
+class Hardsigmoid(MayOverwrite):
     """relu6(x + 3) / 6."""
 
     function = "hardsigmoid"
     flops = 3
 
-    inplace: bool = False
-
 
 @register("Sigmoid", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sigmoid(Activation):
     """1 / (1 + exp(-x))."""
 
@@ -219,7 +203,6 @@ class Sigmoid(Activation):
 
 
 @register("Tanh", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tanh(Activation):
     """The hyperbolic tangent."""
 
@@ -229,7 +212,6 @@ class Tanh(Activation):
 
 
 @register("LogSigmoid", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSigmoid(Activation):
     """log(sigmoid(x)); GPUs keep the input alone, CPUs a buffer beside it."""
 
@@ -271,7 +253,6 @@ class Hardshrink(Activation):
 
 
 @register("Softsign", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Softsign(Layer):
     """x / (1 + |x|)."""
 
@@ -282,7 +263,6 @@ class Softsign(Layer):
 
 
 @register("Tanhshrink", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tanhshrink(Layer):
     """x - tanh(x)."""
 

@@ -39,7 +39,6 @@ class AdaptivePool(Layer):
     output_size: OptionalSize
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveAvgPool(AdaptivePool):
     """Means of windows fitted to the input."""
 
@@ -72,7 +71,6 @@ class AdaptiveMaxPool(AdaptivePool):
 
 
 @register("AdaptiveAvgPool1d", Example(_EXAMPLES[1], {"output_size": 4}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveAvgPool1d(AdaptiveAvgPool):
     """Means over a length."""
 
@@ -80,7 +78,6 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool):
 
 
 @register("AdaptiveAvgPool2d", Example(_EXAMPLES[2], {"output_size": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveAvgPool2d(AdaptiveAvgPool):
     """Means over height and width."""
 
@@ -88,7 +85,6 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool):
 
 
 @register("AdaptiveAvgPool3d", Example(_EXAMPLES[3], {"output_size": (1, None, 2)}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveAvgPool3d(AdaptiveAvgPool):
     """Means over depth, height and width."""
 
@@ -96,7 +92,6 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool):
 
 
 @register("AdaptiveMaxPool1d", Example(_EXAMPLES[1], {"output_size": 4}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveMaxPool1d(AdaptiveMaxPool):
     """Maxima over a length."""
 
@@ -104,7 +99,6 @@ class AdaptiveMaxPool1d(AdaptiveMaxPool):
 
 
 @register("AdaptiveMaxPool2d", Example(_EXAMPLES[2], {"output_size": 3}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveMaxPool2d(AdaptiveMaxPool):
     """Maxima over height and width."""
 
@@ -112,7 +106,6 @@ class AdaptiveMaxPool2d(AdaptiveMaxPool):
 
 
 @register("AdaptiveMaxPool3d", Example(_EXAMPLES[3], {"output_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveMaxPool3d(AdaptiveMaxPool):
     """Maxima over depth, height and width."""
 

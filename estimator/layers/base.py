@@ -36,6 +36,7 @@ class Example:
     dtype: DType = DType.FP32
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Layer(ABC):
     """A layer type. Subclasses are frozen dataclasses; their fields are the torch.nn arguments."""
 

@@ -43,7 +43,6 @@ def folded(
 
 
 @register("Add", _PAIR)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Add(Layer):
     """The sum of all inputs, broadcast."""
 
@@ -53,7 +52,6 @@ class Add(Layer):
 
 
 @register("Sub", _PAIR)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sub(Layer):
     """The first input less the others, broadcast."""
 
@@ -63,7 +61,6 @@ class Sub(Layer):
 
 
 @register("Mul", _PAIR)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mul(Layer):
     """The product of all inputs element by element, broadcast."""
 
@@ -73,7 +70,6 @@ class Mul(Layer):
 
 
 @register("Div", _PAIR)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Div(Layer):
     """The first input divided by the others, broadcast."""
 
@@ -83,7 +79,6 @@ class Div(Layer):
 
 
 @register("Maximum", _PAIR)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Maximum(Layer):
     """The largest of the inputs, element by element, broadcast."""
 
@@ -93,7 +88,6 @@ class Maximum(Layer):
 
 
 @register("Minimum", _PAIR)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Minimum(Layer):
     """The smallest of the inputs, element by element, broadcast."""
 
@@ -103,7 +97,6 @@ class Minimum(Layer):
 
 
 @register("Where", Example(((4, 8), (4, 8), (4, 8))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Where(Layer):
     """The second input where the first holds, else the third, broadcast."""
 
@@ -114,7 +107,6 @@ class Where(Layer):
 
 
 @register("MatMul", Example(((4, 6, 8), (4, 8, 5))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MatMul(Layer):
     """``(*, M, K), (*, K, N) -> (*, M, N)``; vectors and broadcasting as torch.matmul."""
 

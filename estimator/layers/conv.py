@@ -112,7 +112,6 @@ def check_channels(layer: Convolution | TransposedConvolution, channels: int) ->
 
 
 @register("Conv1d", Example(((2, 4, 16),), {"out_channels": 8, "kernel_size": 3}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Conv1d(Convolution):
     """``(N, C, L) -> (N, K, L')``."""
 
@@ -120,7 +119,6 @@ class Conv1d(Convolution):
 
 
 @register("Conv2d", Example(((2, 4, 8, 8),), {"out_channels": 8, "kernel_size": 3, "padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Conv2d(Convolution):
     """``(N, C, H, W) -> (N, K, H', W')``."""
 
@@ -128,7 +126,6 @@ class Conv2d(Convolution):
 
 
 @register("Conv3d", Example(((2, 4, 4, 8, 8),), {"out_channels": 8, "kernel_size": 3, "padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Conv3d(Convolution):
     """``(N, C, D, H, W) -> (N, K, D', H', W')``."""
 
@@ -222,7 +219,6 @@ class TransposedConvolution(Layer):
 
 
 @register("ConvTranspose1d", Example(((2, 4, 16),), {"out_channels": 8, "kernel_size": 4, "stride": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvTranspose1d(TransposedConvolution):
     """``(N, C, L) -> (N, K, L')``."""
 
@@ -230,7 +226,6 @@ class ConvTranspose1d(TransposedConvolution):
 
 
 @register("ConvTranspose2d", Example(((2, 4, 8, 8),), {"out_channels": 8, "kernel_size": 4, "stride": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvTranspose2d(TransposedConvolution):
     """``(N, C, H, W) -> (N, K, H', W')``."""
 
@@ -238,7 +233,6 @@ class ConvTranspose2d(TransposedConvolution):
 
 
 @register("ConvTranspose3d", Example(((2, 4, 4, 8, 8),), {"out_channels": 8, "kernel_size": 2, "stride": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvTranspose3d(TransposedConvolution):
     """``(N, C, D, H, W) -> (N, K, D', H', W')``."""
 

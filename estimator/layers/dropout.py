@@ -47,7 +47,6 @@ class FeatureDropout(Layer):
 
 
 @register("Dropout1d", Example(((4, 8, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Dropout1d(FeatureDropout):
     """Channels of ``(N, C, L)`` set to 0."""
 
@@ -55,7 +54,6 @@ class Dropout1d(FeatureDropout):
 
 
 @register("Dropout2d", Example(((4, 8, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Dropout2d(FeatureDropout):
     """Channels of ``(N, C, H, W)`` set to 0."""
 
@@ -63,7 +61,6 @@ class Dropout2d(FeatureDropout):
 
 
 @register("Dropout3d", Example(((4, 8, 3, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Dropout3d(FeatureDropout):
     """Channels of ``(N, C, D, H, W)`` set to 0."""
 
@@ -114,19 +111,16 @@ class SampleDropout(Layer):
 
 
 @register("StochasticDepth", Example(((4, 8, 6, 6),), {"p": 0.2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StochasticDepth(SampleDropout):
     """torchvision's name for dropped residual branches."""
 
 
 @register("DropPath", Example(((4, 8, 6, 6),), {"p": 0.2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DropPath(SampleDropout):
     """timm's name for dropped residual branches."""
 
 
 @register("Identity", Example(((4, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Identity(Layer):
     """The input itself."""
 

@@ -48,7 +48,6 @@ class Gated(Layer):
 
 
 @register("SwiGLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SwiGLU(Gated):
     """silu(a) * b: a and b are the halves of the input, or two inputs."""
 
@@ -56,7 +55,6 @@ class SwiGLU(Gated):
 
 
 @register("GEGLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GEGLU(Gated):
     """a * gelu(b): a and b are the halves of the input; of two inputs the first is the gate."""
 
@@ -65,7 +63,6 @@ class GEGLU(Gated):
 
 
 @register("ReGLU", Example(((4, 6, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReGLU(Gated):
     """a * relu(b): a and b are the halves of the input; of two inputs the first is the gate."""
 

@@ -93,7 +93,6 @@ class PairLoss(Layer):
 
 
 @register("MSELoss", _VALUES)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MSELoss(PairLoss):
     """The squared difference."""
 
@@ -121,7 +120,6 @@ class HuberLoss(PairLoss):
 
 
 @register("BCELoss", _VALUES)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BCELoss(PairLoss):
     """Binary cross-entropy of probabilities."""
 

@@ -67,7 +67,6 @@ class BatchNorm(Layer):
 
 
 @register("BatchNorm1d", Example(((4, 8, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchNorm1d(BatchNorm):
     """``(N, C) or (N, C, L)``, normalised by channel."""
 
@@ -75,7 +74,6 @@ class BatchNorm1d(BatchNorm):
 
 
 @register("BatchNorm2d", Example(((4, 8, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchNorm2d(BatchNorm):
     """``(N, C, H, W)``, normalised by channel."""
 
@@ -83,7 +81,6 @@ class BatchNorm2d(BatchNorm):
 
 
 @register("BatchNorm3d", Example(((4, 8, 3, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchNorm3d(BatchNorm):
     """``(N, C, D, H, W)``, normalised by channel."""
 
@@ -91,7 +88,6 @@ class BatchNorm3d(BatchNorm):
 
 
 @register("SyncBatchNorm", Example(((4, 8, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncBatchNorm(BatchNorm):
     """``(N, C, *)``, normalised by channel over all devices; their few sums a channel cost no time here."""
 
@@ -234,7 +230,6 @@ class InstanceNorm(Layer):
 
 
 @register("InstanceNorm1d", Example(((4, 8, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceNorm1d(InstanceNorm):
     """``(N, C, L)``, normalised by sample and channel."""
 
@@ -242,7 +237,6 @@ class InstanceNorm1d(InstanceNorm):
 
 
 @register("InstanceNorm2d", Example(((4, 8, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceNorm2d(InstanceNorm):
     """``(N, C, H, W)``, normalised by sample and channel."""
 
@@ -250,7 +244,6 @@ class InstanceNorm2d(InstanceNorm):
 
 
 @register("InstanceNorm3d", Example(((4, 8, 3, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceNorm3d(InstanceNorm):
     """``(N, C, D, H, W)``, normalised by sample and channel."""
 

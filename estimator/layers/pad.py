@@ -81,7 +81,6 @@ class Padding(Layer):
 
 
 @register("ZeroPad1d", Example(_EXAMPLES[1], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ZeroPad1d(Padding):
     """Zeros around a length."""
 
@@ -89,7 +88,6 @@ class ZeroPad1d(Padding):
 
 
 @register("ZeroPad2d", Example(_EXAMPLES[2], {"padding": (0, 1, 0, 1)}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ZeroPad2d(Padding):
     """Zeros around an image."""
 
@@ -97,7 +95,6 @@ class ZeroPad2d(Padding):
 
 
 @register("ZeroPad3d", Example(_EXAMPLES[3], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ZeroPad3d(Padding):
     """Zeros around a volume."""
 
@@ -132,7 +129,6 @@ class ConstantPad3d(Padding):
 
 
 @register("ReflectionPad1d", Example(_EXAMPLES[1], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionPad1d(Padding):
     """A length mirrored at its ends."""
 
@@ -140,7 +136,6 @@ class ReflectionPad1d(Padding):
 
 
 @register("ReflectionPad2d", Example(_EXAMPLES[2], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionPad2d(Padding):
     """An image mirrored at its edges."""
 
@@ -148,7 +143,6 @@ class ReflectionPad2d(Padding):
 
 
 @register("ReflectionPad3d", Example(_EXAMPLES[3], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionPad3d(Padding):
     """A volume mirrored at its faces."""
 
@@ -156,7 +150,6 @@ class ReflectionPad3d(Padding):
 
 
 @register("ReplicationPad1d", Example(_EXAMPLES[1], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationPad1d(Padding):
     """The ends of a length repeated."""
 
@@ -164,7 +157,6 @@ class ReplicationPad1d(Padding):
 
 
 @register("ReplicationPad2d", Example(_EXAMPLES[2], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationPad2d(Padding):
     """The edges of an image repeated."""
 
@@ -172,7 +164,6 @@ class ReplicationPad2d(Padding):
 
 
 @register("ReplicationPad3d", Example(_EXAMPLES[3], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationPad3d(Padding):
     """The faces of a volume repeated."""
 
@@ -180,7 +171,6 @@ class ReplicationPad3d(Padding):
 
 
 @register("CircularPad1d", Example(_EXAMPLES[1], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CircularPad1d(Padding):
     """A length continued from its other end."""
 
@@ -188,7 +178,6 @@ class CircularPad1d(Padding):
 
 
 @register("CircularPad2d", Example(_EXAMPLES[2], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CircularPad2d(Padding):
     """An image continued from its other edge."""
 
@@ -196,7 +185,6 @@ class CircularPad2d(Padding):
 
 
 @register("CircularPad3d", Example(_EXAMPLES[3], {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CircularPad3d(Padding):
     """A volume continued from its other face."""
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 _EXAMPLE = Example(((4, 8),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise(Layer):
     """A function of each element; ``(*) -> (*)``."""
 
@@ -28,7 +27,6 @@ class Pointwise(Layer):
 
 
 @register("Exp", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Exp(Pointwise):
     """e to the input."""
 
@@ -36,7 +34,6 @@ class Exp(Pointwise):
 
 
 @register("Log", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Pointwise):
     """The natural logarithm."""
 
@@ -44,7 +41,6 @@ class Log(Pointwise):
 
 
 @register("Sqrt", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sqrt(Pointwise):
     """The square root."""
 
@@ -52,7 +48,6 @@ class Sqrt(Pointwise):
 
 
 @register("Rsqrt", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rsqrt(Pointwise):
     """1 over the square root."""
 
@@ -60,7 +55,6 @@ class Rsqrt(Pointwise):
 
 
 @register("Reciprocal", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reciprocal(Pointwise):
     """1 over the input."""
 
@@ -68,7 +62,6 @@ class Reciprocal(Pointwise):
 
 
 @register("Square", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Square(Pointwise):
     """The input times itself."""
 
@@ -76,7 +69,6 @@ class Square(Pointwise):
 
 
 @register("Neg", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Neg(Pointwise):
     """The input with the other sign."""
 
@@ -84,7 +76,6 @@ class Neg(Pointwise):
 
 
 @register("Abs", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Abs(Pointwise):
     """The input without its sign."""
 
@@ -92,7 +83,6 @@ class Abs(Pointwise):
 
 
 @register("Sin", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sin(Pointwise):
     """The sine."""
 
@@ -100,7 +90,6 @@ class Sin(Pointwise):
 
 
 @register("Cos", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cos(Pointwise):
     """The cosine."""
 
@@ -108,7 +97,6 @@ class Cos(Pointwise):
 
 
 @register("Erf", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Erf(Pointwise):
     """The error function."""
 
@@ -116,7 +104,6 @@ class Erf(Pointwise):
 
 
 @register("Sign", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sign(Pointwise):
     """-1, 0 or 1; its gradient is zeros."""
 
@@ -124,7 +111,6 @@ class Sign(Pointwise):
 
 
 @register("Floor", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Floor(Pointwise):
     """The next whole number below; its gradient is zeros."""
 
@@ -132,7 +118,6 @@ class Floor(Pointwise):
 
 
 @register("Round", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Round(Pointwise):
     """The nearest whole number; its gradient is zeros."""
 

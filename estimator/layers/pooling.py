@@ -85,7 +85,6 @@ class MaxPool(Layer):
 
 
 @register("MaxPool1d", Example(_EXAMPLES[1], {"kernel_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MaxPool1d(MaxPool):
     """Maxima over a length."""
 
@@ -93,7 +92,6 @@ class MaxPool1d(MaxPool):
 
 
 @register("MaxPool2d", Example(_EXAMPLES[2], {"kernel_size": 3, "stride": 2, "padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MaxPool2d(MaxPool):
     """Maxima over height and width."""
 
@@ -101,7 +99,6 @@ class MaxPool2d(MaxPool):
 
 
 @register("MaxPool3d", Example(_EXAMPLES[3], {"kernel_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MaxPool3d(MaxPool):
     """Maxima over depth, height and width."""
 
@@ -140,7 +137,6 @@ class AvgPool(Layer):
 
 
 @register("AvgPool1d", Example(_EXAMPLES[1], {"kernel_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AvgPool1d(AvgPool):
     """Means over a length."""
 
@@ -148,7 +144,6 @@ class AvgPool1d(AvgPool):
 
 
 @register("AvgPool2d", Example(_EXAMPLES[2], {"kernel_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AvgPool2d(AvgPool):
     """Means over height and width."""
 
@@ -156,7 +151,6 @@ class AvgPool2d(AvgPool):
 
 
 @register("AvgPool3d", Example(_EXAMPLES[3], {"kernel_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AvgPool3d(AvgPool):
     """Means over depth, height and width."""
 
@@ -193,7 +187,6 @@ class LPPool(Layer):
 
 
 @register("LPPool1d", Example(_EXAMPLES[1], {"norm_type": 2, "kernel_size": 3}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LPPool1d(LPPool):
     """Norms over a length."""
 
@@ -201,7 +194,6 @@ class LPPool1d(LPPool):
 
 
 @register("LPPool2d", Example(_EXAMPLES[2], {"norm_type": 2, "kernel_size": 3}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LPPool2d(LPPool):
     """Norms over height and width."""
 
@@ -209,7 +201,6 @@ class LPPool2d(LPPool):
 
 
 @register("LPPool3d", Example(_EXAMPLES[3], {"norm_type": 2, "kernel_size": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LPPool3d(LPPool):
     """Norms over depth, height and width."""
 

@@ -173,7 +173,6 @@ class LSTM(Recurrent):
 
 
 @register("GRU", Example(((2, 5, 8),), {"hidden_size": 6}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GRU(Recurrent):
     """Gated recurrent unit."""
 
@@ -222,7 +221,6 @@ class RNNCell(RecurrentCell):
 
 
 @register("LSTMCell", Example(((4, 8),), {"hidden_size": 6}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LSTMCell(RecurrentCell):
     """One step of an LSTM: gives the hidden and the cell state."""
 
@@ -230,7 +228,6 @@ class LSTMCell(RecurrentCell):
 
 
 @register("GRUCell", Example(((4, 8),), {"hidden_size": 6}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GRUCell(RecurrentCell):
     """One step of a GRU."""
 

@@ -56,7 +56,6 @@ def chosen(layer: Reduction, x: Tensor) -> tuple[int, ...]:
 
 
 @register("Mean", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mean(Reduction):
     """The mean along dimensions."""
 
@@ -64,7 +63,6 @@ class Mean(Reduction):
 
 
 @register("Sum", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sum(Reduction):
     """The sum along dimensions."""
 
@@ -72,7 +70,6 @@ class Sum(Reduction):
 
 
 @register("Max", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Max(Reduction):
     """The largest value along dimensions."""
 
@@ -80,7 +77,6 @@ class Max(Reduction):
 
 
 @register("Min", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Min(Reduction):
     """The smallest value along dimensions."""
 
@@ -88,7 +84,6 @@ class Min(Reduction):
 
 
 @register("Norm", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Norm(Reduction):
     """The Euclidean norm along dimensions."""
 
@@ -96,7 +91,6 @@ class Norm(Reduction):
 
 
 @register("Var", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Var(Reduction):
     """The variance along dimensions."""
 
@@ -104,7 +98,6 @@ class Var(Reduction):
 
 
 @register("ArgMax", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ArgMax(Reduction):
     """The index of the largest value; no gradient flows."""
 
@@ -112,7 +105,6 @@ class ArgMax(Reduction):
 
 
 @register("ArgMin", _EXAMPLE)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ArgMin(Reduction):
     """The index of the smallest value; no gradient flows."""
 

@@ -117,7 +117,6 @@ class Transpose(Layer):
 
 
 @register("Contiguous", Example(((4, 8, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Contiguous(Layer):
     """The elements in the order of the shape: a copy where they are not."""
 

@@ -58,7 +58,6 @@ class LogSoftmax(Layer):
 
 
 @register("Softmax2d", Example(((4, 8, 6, 6),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Softmax2d(Layer):
     """Softmax over the channels of an image."""
 

@@ -70,7 +70,6 @@ class FunctionalConvolution(Layer):
 
 
 @register("FunctionalConv1d", Example(((2, 4, 16), (8, 4, 3))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionalConv1d(FunctionalConvolution):
     """``(N, C, L) -> (N, K, L')``."""
 
@@ -78,7 +77,6 @@ class FunctionalConv1d(FunctionalConvolution):
 
 
 @register("FunctionalConv2d", Example(((2, 4, 8, 8), (8, 4, 3, 3)), {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionalConv2d(FunctionalConvolution):
     """``(N, C, H, W) -> (N, K, H', W')``."""
 
@@ -86,7 +84,6 @@ class FunctionalConv2d(FunctionalConvolution):
 
 
 @register("FunctionalConv3d", Example(((2, 4, 4, 8, 8), (8, 4, 3, 3, 3)), {"padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionalConv3d(FunctionalConvolution):
     """``(N, C, D, H, W) -> (N, K, D', H', W')``."""
 
@@ -94,7 +91,6 @@ class FunctionalConv3d(FunctionalConvolution):
 
 
 @register("FunctionalBatchNorm", Example(((4, 8, 6, 6), (8,), (8,))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionalBatchNorm(Layer):
     """``(N, C, *), (C)[, (C)] -> same``: batch norm whose scale (and shift) are inputs."""
 
@@ -123,7 +119,6 @@ class Constant(Layer):
 
 
 @register("PerSample", Example(((1, 6, 8), (4, 5))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PerSample(Layer):
     """``(1, *), (N, …) -> (N, *)``: the first input for each sample of the second, a view."""
 
@@ -135,7 +130,6 @@ class PerSample(Layer):
 
 
 @register("Clone", Example(((4, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Clone(Layer):
     """A copy; its gradient passes through."""
 
@@ -153,7 +147,6 @@ class Clone(Layer):
 
 
 @register("Detach", Example(((4, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Detach(Layer):
     """The input, to which no gradient flows back."""
 
@@ -186,7 +179,6 @@ class Cast(Layer):
 
 
 @register("MaskedFill", Example(((4, 8), (4, 8))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedFill(Layer):
     """The first input, a number where the second (a mask) is set."""
 
@@ -208,7 +200,6 @@ class MaskedFill(Layer):
 
 
 @register("Compare", Example(((4, 8),)))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Compare(Layer):
     """A mask: the input compared with a number, or two inputs with each other."""
 
@@ -226,7 +217,6 @@ class Compare(Layer):
 
 
 @register("Addcmul", Example(((8,), (8,), (4, 8))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Addcmul(Layer):
     """``a + b * c`` in one kernel, broadcast (torch.addcmul)."""
 
@@ -285,7 +275,6 @@ class SlidingWindow(Layer):
 
 
 @register("Assign", Example(((4, 8, 6), (4, 3, 6))))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Assign(Layer):
     """The first input with the second written over a part of it, in place."""
 

@@ -96,7 +96,6 @@ def same_arguments(block: Block, kind: type[B], **changes: Any) -> B:  # noqa: A
 
 
 @register("TransformerEncoderLayer", Example(((2, 10, 16),), {"nhead": 4, "dim_feedforward": 32}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerEncoderLayer(Block):
     """``(N, L, E) -> (N, L, E)``: self-attention and a feed-forward network, each with a residual."""
 
@@ -109,7 +108,6 @@ class TransformerEncoderLayer(Block):
 
 
 @register("TransformerDecoderLayer", Example(((2, 10, 16), (2, 7, 16)), {"nhead": 4, "dim_feedforward": 32}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerDecoderLayer(Block):
     """``(N, L, E), memory (N, S, E) -> (N, L, E)``: attention to itself and to a memory, feed-forward."""
 

@@ -85,7 +85,6 @@ class Upsampling2d(Layer):
 
 
 @register("UpsamplingNearest2d", Example(((2, 4, 8, 8),), {"scale_factor": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UpsamplingNearest2d(Upsampling2d):
     """Each output point is the nearest input point."""
 
@@ -93,7 +92,6 @@ class UpsamplingNearest2d(Upsampling2d):
 
 
 @register("UpsamplingBilinear2d", Example(((2, 4, 8, 8),), {"scale_factor": 2}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UpsamplingBilinear2d(Upsampling2d):
     """Each output point is a mean of four input points."""
 
@@ -225,7 +223,6 @@ class Window(Layer):
 
 
 @register("Unfold", Example(((2, 4, 8, 8),), {"kernel_size": 3, "padding": 1}))
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Unfold(Window):
     """``(N, C, H, W) -> (N, C k², windows)``: each window a column."""
 

@@ -192,7 +192,7 @@ def test_groups_divide_the_work(name: str, groups: int) -> None:
     shapes = tuple(Signature(shape, DType.FP32, requires_grad=True) for shape in dense.example.shapes)
     setting = Setting(policy=POLICIES.get("fp32"), software=Software())
     whole = record(dense, shapes, setting)
-    parts = record(replace(dense, groups=groups), shapes, setting)  # type: ignore[type-var]
+    parts = record(replace(dense, groups=groups), shapes, setting)  # type: ignore[call-arg]
     assert flops(parts) * groups == flops(whole)
     assert parts.weights[0].numel * groups == whole.weights[0].numel
 

@@ -44,7 +44,7 @@ class Call:
 
     def arguments(self) -> dict[str, Torch]:
         """Return the layer's arguments by name."""
-        return {f.name: getattr(self.layer, f.name) for f in fields(self.layer)}  # type: ignore[arg-type]
+        return {f.name: getattr(self.layer, f.name) for f in fields(self.layer)}
 
 
 BUILDERS: Registry[Builder] = Registry("PyTorch builder")
