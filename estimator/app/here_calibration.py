@@ -183,7 +183,7 @@ def fitted(rows: Sequence[Row], start: Calibration, source: str) -> Calibration:
     """
     observations = [o for row in rows for o in row.observations(source)]
     speed = float(np.exp(-np.median(log_errors(rows, start))))
-    whole = Scale(compute=speed, matrix=speed, memory=speed, launch=1 / speed)
+    whole = Scale(compute=speed, matrix=speed, double=speed, memory=speed, launch=1 / speed)
     made = replace(start, devices={**start.devices, rows[0].device.id: whole})
     for _ in range(_PASSES):
         made = fit(observations, made).calibration

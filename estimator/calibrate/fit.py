@@ -163,10 +163,11 @@ def _apply(
         cpu=replace(start.cpu, **cpu.pop("", {}), regimes=_changed(start.cpu.regimes, cpu)),
         vendors=_with_kinds(
             _scales(start.vendors, changes["vendors"], _counts(observations, "vendor")),
-            changes["vendor_kinds"],
+            changes["vendors_kinds"],
         ),
-        architectures=_scales(
-            start.architectures, changes["architectures"], _counts(observations, "architecture")
+        architectures=_with_kinds(
+            _scales(start.architectures, changes["architectures"], _counts(observations, "architecture")),
+            changes["architectures_kinds"],
         ),
         devices=_scales(start.devices, changes["devices"], _counts(observations, "device")),
         software=_software(start, changes),
@@ -206,11 +207,11 @@ def _scales(
 
 
 def _with_kinds(scales: Mapping[str, Scale], changes: Mapping[str, Mapping[str, float]]) -> dict[str, Scale]:
-    """Put what a vendor's library does to single classes of kernels (``vendor/kind``) in its scale."""
+    """Put what a vendor's library does to single classes of kernels (``group/kind``) in a group's scale."""
     result = dict(scales)
     for name, values in changes.items():
-        vendor, _, kind = name.partition("/")
-        result[vendor] = replace(result[vendor], kinds={**result[vendor].kinds, kind: values["speed"]})
+        group, _, kind = name.partition("/")
+        result[group] = replace(result[group], kinds={**result[group].kinds, kind: values["speed"]})
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from estimator.predict.factors import (
     time_factor_key,
     waiting_seconds,
 )
-from estimator.predict.fleet import Fleet, Picker, path_of, regime_key, winograd_key
+from estimator.predict.fleet import Fleet, Picker, library_speed, path_of, regime_key, winograd_key
 from estimator.predict.gpu import launches, traffic_s, work_flops
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -35,23 +35,19 @@ if TYPE_CHECKING:
     Ints = NDArray[np.intp]
 
 _SHARE = {"low": 0.004, "high": 1.15}
-_TRAFFIC = {"transpose/vector": {"low": 0.1, "high": 4.0}}  # not every TF32 convolution is wrapped
+_TRAFFIC = {
+    "transpose/vector": {"low": 0.1, "high": 4.0},  # not every TF32 convolution is wrapped
+    "optimizer": {"low": 0.6, "high": 1.15},  # plain streams: what a run does beside them is not their rate
+}
 _WINOGRAD = {"low": 0.5, "high": 2.4}
 _DEPTH = {"low": 1.0, "high": 600.0}
 _SCALE = {"low": 0.4, "high": 1.8}
 _FACTOR = {"low": 0.15, "high": 8.0}
-_LIBRARY = {"low": 0.05, "high": 1.5}
+_SCALED = ("compute", "matrix", "double", "memory")
+_LIBRARY = {"low": 0.05, "high": 2.0}
 _HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level above
 _HELD_GLOBALLY = 2.0
 _HELD_LAUNCH = 20.0  # what a launch costs is the framework's more than the board's
-
-
-class _Scales(NamedTuple):
-    """Indices of what vendor, architecture and device attain, by the units that do the work."""
-
-    vector: list[int]
-    matrix: list[int]
-    memory: list[int]
 
 
 class GpuEntries:
@@ -93,12 +89,13 @@ class GpuEntries:
             return np.array([column[field] for column in columns], dtype=np.intp)[table.category]
 
         both = self._releases(observation)[table.category]
-        on_matrix = pick("matrix")[:, 0] > 0
+        units = [path_of(device, category).scaled_by for category in table.categories]
+        attained = np.array([scales[unit] for unit in units], dtype=np.intp)[table.category]
         memory_s = np.where(serial, 0.0, traffic_s(table, fleet, pick("memory"))[:, 0])
         first = self.entries.add(
             number, table.runs, compute_s=compute_s, memory_s=memory_s, inverse_k=inverse_k,
-            order=pick("order")[:, 0], compute=_join(by_kernel(0), scales.vector, scales.matrix, on_matrix),
-            memory=_join(by_kernel(1), scales.memory), depth=by_kernel(2), both=both,
+            order=pick("order")[:, 0], compute=np.column_stack([by_kernel(0), attained]),
+            memory=_join(by_kernel(1), scales["memory"]), depth=by_kernel(2), both=both,
         )  # fmt: skip
         fast = np.flatnonzero(table.winograd & (pick("winograd_compute")[:, 0] > 0))
         if len(fast):
@@ -107,8 +104,8 @@ class GpuEntries:
             bandwidth = pick("winograd_memory")[fast, 0]
             self.entries.add(
                 number, table.runs[fast], compute_s=compute_s[fast], memory_s=table.bytes[fast] / bandwidth,
-                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, scales.vector),
-                memory=_join(m, scales.memory), depth=d, both=both[fast], rival=first + fast,
+                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, scales["compute"]),
+                memory=_join(m, scales["memory"]), depth=d, both=both[fast], rival=first + fast,
             )  # fmt: skip
         issued = table.total(launches(table, factors))
         self._launches(number, issued, device, release)
@@ -138,30 +135,31 @@ class GpuEntries:
             add(Key("gpu", key, "depth"), regime.depth, hold=_HELD_GLOBALLY, **_DEPTH),
         )
 
-    def _scales(self, device: Device) -> _Scales:
-        """Return the indices of all scales on a device's speeds."""
+    def _scales(self, device: Device) -> dict[str, list[int]]:
+        """Return the indices of what vendor, architecture and device attain, by what they scale."""
         levels = [
             ("vendors", device.vendor.lower(), self.start.vendors),
             ("architectures", device.architecture.id, self.start.architectures),
         ]
         if device.id in self.scaled:
             levels.append(("devices", device.id, self.start.devices))
-        found = _Scales([], [], [])
-        for part, entry, known in levels:
-            scale = known.get(entry, Scale())
-            for name, into in (("compute", found.vector), ("matrix", found.matrix), ("memory", found.memory)):
-                value = float(getattr(scale, name))
-                into.append(self.parameters.add(Key(part, entry, name), value, hold=_HELD, **_SCALE))
-        return found
+        return {
+            name: [
+                self.parameters.add(
+                    Key(part, entry, name), getattr(known.get(entry, Scale()), name), hold=_HELD, **_SCALE
+                )
+                for part, entry, known in levels
+            ]
+            for name in _SCALED
+        }
 
     def _releases(self, observation: Observation) -> Ints:
-        """Return ``(categories, 3)`` indices of what software does to each class of kernels.
+        """Return ``(categories, 4)`` indices of what software does to each class of kernels.
 
-        That is the framework's release: to all kernels, and to this class; and the vendor's library.
+        That is the framework's release: to all kernels, and to this class; and the vendor's library, on all
+        its devices and on those of an architecture.
         """
         device, software = observation.device, observation.software
-        vendor = device.vendor.lower()
-        library = self.start.vendors.get(vendor, Scale())
         rows = []
         for category in observation.table.categories:
             stem = category.kind.partition(".")[0]
@@ -170,14 +168,22 @@ class GpuEntries:
             whole = self.parameters.add(
                 Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
             )
-            name, speed = time_factor_key(release, category.kind, software.layout), library.kinds.get(stem)
+            name = time_factor_key(release, category.kind, software.layout)
             key = Key("kinds", f"{number}/{name}", "time")
             factor = release.kinds[name] if name else None
             one = NONE if factor is None else self.parameters.add(key, factor, hold=_HELD_GLOBALLY, **_FACTOR)
-            key = Key("vendor_kinds", f"{vendor}/{stem}", "speed")
-            other = NONE if speed is None else self.parameters.add(key, speed, hold=_HELD, **_LIBRARY)
-            rows.append((whole, one, other))
+            rows.append((whole, one, *self._library(device, category)))
         return np.array(rows, dtype=np.intp)
+
+    def _library(self, device: Device, category: Category) -> Iterator[int]:
+        """Give the indices of what a vendor's library does to a class of kernels, NONE for nothing."""
+        for part, name, known in (
+            ("vendors", device.vendor.lower(), self.start.vendors),
+            ("architectures", device.architecture.id, self.start.architectures),
+        ):
+            entry, speed = library_speed(known.get(name, Scale()), category)
+            key = Key(f"{part}_kinds", f"{name}/{entry}", "speed")
+            yield NONE if entry is None else self.parameters.add(key, speed, hold=_HELD, **_LIBRARY)
 
     def _launches(self, number: int, launches: float, device: Device, release: int) -> None:
         add = self.parameters.add
@@ -221,11 +227,6 @@ def _neutral(calibration: Calibration) -> Calibration:
     )  # fmt: skip
 
 
-def _join(
-    own: Ints, shared: list[int], others: list[int] | None = None, use: NDArray[np.bool_] | None = None
-) -> Ints:
-    """Put the indices all entries share behind each entry's own; ``others`` where ``use`` says so."""
-    behind = np.tile(np.array(shared, dtype=np.intp), (len(own), 1))
-    if others is not None and use is not None:
-        behind = np.where(use[:, None], np.array(others, dtype=np.intp), behind)
-    return np.column_stack([own, behind])
+def _join(own: Ints, shared: list[int]) -> Ints:
+    """Put the indices all entries share behind each entry's own."""
+    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])

@@ -35,12 +35,15 @@ class Regime:
 class Scale:
     """What a group of devices (vendor, architecture, device) attains relative to the level above it.
 
-    ``compute`` is for vector units, ``matrix`` for matrix units; ``kinds`` scales the speed of one class of
-    kernels on top; ``rows`` counts the measurements it rests on.
+    ``compute`` is for vector units, ``matrix`` for matrix units, ``double`` for products in fp64, which
+    libraries tune for few devices; ``kinds`` scales the speed of one class of kernels on top, or of its
+    passes in one direction (``conv@backward``), or of its fp64 ones (``conv/fp64``); ``rows`` counts the
+    measurements it rests on.
     """
 
     compute: float = 1.0
     matrix: float = 1.0
+    double: float = 1.0
     memory: float = 1.0
     launch: float = 1.0
     kinds: Mapping[str, float] = field(default_factory=dict)

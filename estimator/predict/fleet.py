@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _HALF = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
 _SUMS_NARROW = "nvidia"  # its fp16 vector units have no wider sum
+_SCALED_BY = {"matrix": "matrix", "double": "double", "scarce": "double"}
 _NO_SCALE = Scale()
 _NO_WINOGRAD = Regime(compute=0.0, memory=0.0, depth=0.0)
 _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
@@ -73,7 +74,12 @@ class Path(NamedTuple):
 
     def scale(self, scale: Scale) -> float:
         """Return what a group of devices attains on these units."""
-        return scale.matrix if self.name == "matrix" else scale.compute
+        return float(getattr(scale, self.scaled_by))
+
+    @property
+    def scaled_by(self) -> str:
+        """The field of a ``Scale`` that is for these units."""
+        return _SCALED_BY.get(self.name, "compute")
 
 
 def product_path(device: Device, dtype: DType) -> Path:
@@ -213,7 +219,7 @@ class Fleet:
         known, layout = self.calibration.gpu.regimes, self.software.layout
         regimes = [known[regime_key(known, category, name, layout)] for name in paths.names]
         fast = [self._winograd(category, name) or _NO_WINOGRAD for name in paths.names]
-        gain = self._gain(category.kind)
+        gain = self._gain(category)
 
         def of(entries: list[Regime], figure: str) -> Floats:
             return np.array([getattr(entry, figure) for entry in entries])[paths.which]
@@ -266,21 +272,23 @@ class Fleet:
             known[key] = _Paths(names, which, np.array(attained) * self._sustained)
         return known[key]
 
-    def _gain(self, kind: str) -> Floats:
+    def _gain(self, category: Category) -> Floats:
         """Return how much faster a class of kernels runs by device and by release of the libraries."""
-        known: dict[str, Floats] = self.__dict__["_gains"]
-        if kind not in known:
+        known: dict[tuple[str, str], Floats] = self.__dict__["_gains"]
+        kind = category.kind
+        key = (kind, "fp64" if category.dtype is DType.FP64 else direction_of(category))
+        if key not in known:
             stem = kind.partition(".")[0]
             releases: dict[int | None, float] = {}
             for device in self.devices:
                 year = device.architecture.year
                 if year not in releases:
                     factors = library_factors(self.calibration, self.software, device, stem)
-                    key = time_factor_key(factors, kind, self.software.layout)
-                    releases[year] = factors.time * (factors.kinds[key] if key else 1.0)
-            own = [prod(scale.kinds.get(stem, 1.0) for scale in scales) for scales in self._scales]
-            known[kind] = np.array(own) / [releases[device.architecture.year] for device in self.devices]
-        return known[kind]
+                    entry = time_factor_key(factors, kind, self.software.layout)
+                    releases[year] = factors.time * (factors.kinds[entry] if entry else 1.0)
+            own = [prod(library_speed(scale, category)[1] for scale in scales) for scales in self._scales]
+            known[key] = np.array(own) / [releases[device.architecture.year] for device in self.devices]
+        return known[key]
 
     def _winograd(self, category: Category, path: str) -> Regime | None:
         usable = category.kind == "conv" and path == "vector" and self.factors.winograd
@@ -348,10 +356,25 @@ def regime_key(regimes: Mapping[str, Regime], category: Category, path: str, lay
     raise InputError(f"the calibration holds no efficiency for kernels of kind {category.kind!r}")
 
 
+def direction_of(category: Category) -> str:
+    """Return which pass of a step a class of kernels belongs to."""
+    return "forward" if category.phase in _FORWARD else "backward"
+
+
+def library_speed(scale: Scale, category: Category) -> tuple[str | None, float]:
+    """Return the entry of ``scale.kinds`` that holds for a class of kernels, and its value; 1 without one."""
+    stem = category.kind.partition(".")[0]
+    special = f"{stem}/fp64" if category.dtype is DType.FP64 else f"{stem}@{direction_of(category)}"
+    for name in (special, stem):
+        if name in scale.kinds:
+            return name, scale.kinds[name]
+    return None, 1.0
+
+
 def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:
     """Give the names an efficiency may stand under, most specific first."""
     stem = category.kind.partition(".")[0]
-    direction = "forward" if category.phase in _FORWARD else "backward"
+    direction = direction_of(category)
     for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), stem)):
         for name in (f"{kind}@{direction}", kind):
             yield f"{name}/{path}/{layout}"

@@ -17,6 +17,7 @@ from estimator.catalog.calibration import load_prior
 from estimator.errors import InputError
 from estimator.hardware.architecture import Architecture, DeviceKind
 from estimator.hardware.device import Device, derive_peaks
+from estimator.hardware.efficiency import Scale
 from estimator.precision import DType
 from estimator.predict.coefficients import coefficients_to_mapping
 from estimator.predict.sweep import Sweep
@@ -33,7 +34,7 @@ START = load_prior()
 def device(name: str, kind: DeviceKind, *, units: int = 40, bandwidth: float = 500e9) -> Device:
     architecture = Architecture(
         id=f"{name}-arch", name=name, vendor="NVIDIA", kind=kind, unit_name="SM", lanes_per_unit=64,
-        vector={DType.FP32: 64}, matrix={DType.FP16: 512} if kind is DeviceKind.GPU else {},
+        vector={DType.FP32: 64, DType.FP64: 2}, matrix={DType.FP16: 512} if kind is DeviceKind.GPU else {},
     )  # fmt: skip
     return Device(
         id=name, name=name, vendor="NVIDIA", kind=kind, architecture=architecture, units=units,
@@ -76,7 +77,7 @@ def observations(truth: Calibration) -> list[Observation]:
     for device_ in devices:
         for batch in (4, 16, 64, 256):
             for software in (Software(), Software(framework="caffe", era=2014, layout=Layout.CHANNELS_LAST)):
-                dtype = DType.FP16 if batch == 64 else DType.FP32
+                dtype = {64: DType.FP16, 256: DType.FP64}.get(batch, DType.FP32)
                 table = table_of(kernels(batch, dtype))
                 seconds = float(Sweep((device_,), software, truth).step_s(table)[0])
                 made.append(
@@ -92,11 +93,11 @@ def observations(truth: Calibration) -> list[Observation]:
     return made
 
 
-def design(rows: list[Observation]) -> tuple[Design, Parameters]:
+def design(rows: list[Observation], start: Calibration = START) -> tuple[Design, Parameters]:
     parameters, entries = Parameters(), Entries()
     kinds = {
-        DeviceKind.GPU: GpuEntries(START, parameters, entries, {"one"}),
-        DeviceKind.CPU: CpuEntries(START, parameters, entries, set()),
+        DeviceKind.GPU: GpuEntries(start, parameters, entries, {"one"}),
+        DeviceKind.CPU: CpuEntries(start, parameters, entries, set()),
     }
     hosts = [kinds[row.device.kind].add(i, row) for i, row in enumerate(rows)]  # type: ignore[attr-defined]
     launches, host, waiting = (np.array(column) for column in zip(*hosts, strict=True))
@@ -116,6 +117,28 @@ def test_the_flat_problem_gives_the_predictors_own_times() -> None:
     flat, parameters = design(rows)
     predicted, _ = flat.log_seconds(np.array(parameters.start))
     np.testing.assert_allclose(np.exp(predicted), [row.seconds for row in rows], rtol=1e-9)
+
+
+def test_the_flat_problem_knows_what_libraries_do_to_the_passes_of_a_class() -> None:
+    start = replace(
+        START,
+        vendors=dict(START.vendors)
+        | {"nvidia": Scale(double=0.7, kinds={"conv@backward": 0.5, "gemm": 0.9})},
+        architectures={"one-arch": Scale(kinds={"conv": 1.4, "conv/fp64": 0.6})},
+    )
+    rows = observations(start)
+    flat, parameters = design(rows, start)
+    predicted, _ = flat.log_seconds(np.array(parameters.start))
+    np.testing.assert_allclose(np.exp(predicted), [row.seconds for row in rows], rtol=1e-9)
+    found = {(key.part, key.entry) for key in parameters.keys if key.part.endswith("_kinds")}
+    assert found == {
+        ("vendors_kinds", "nvidia/conv@backward"), ("vendors_kinds", "nvidia/gemm"),
+        ("architectures_kinds", "one-arch/conv"), ("architectures_kinds", "one-arch/conv/fp64"),
+    }  # fmt: skip
+    # Nothing tells them apart from what they start at, so a fit leaves them there.
+    fitted = fit(rows, start).calibration
+    assert fitted.vendors["nvidia"].kinds == pytest.approx(start.vendors["nvidia"].kinds, rel=0.02)
+    assert fitted.architectures["one-arch"].kinds["conv/fp64"] == pytest.approx(0.6, rel=0.02)
 
 
 def test_its_derivatives_are_those_of_finite_differences() -> None:

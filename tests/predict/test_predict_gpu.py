@@ -8,6 +8,7 @@ import pytest
 
 from estimator.errors import InputError
 from estimator.hardware.device import derive_peaks
+from estimator.hardware.efficiency import Scale
 from estimator.precision import DType
 from estimator.predict.fleet import Fleet, product_path
 from estimator.predict.gpu import combine, gpu_times
@@ -52,6 +53,12 @@ def seconds(
 ) -> float:
     fleet = Fleet((device,), software or Software(), calibration)
     return float(gpu_times(table_of([kernel]), fleet).total_s[0, 0])
+
+
+def worked(kernel: Kernel, device: Device, calibration: Calibration) -> float:
+    """Return the seconds beside the launch."""
+    times = gpu_times(table_of([kernel]), Fleet((device,), Software(), calibration))
+    return float(times.busy_s[0, 0])
 
 
 def test_a_large_product_runs_near_the_peak_and_a_skinny_one_near_the_bandwidth(
@@ -105,6 +112,38 @@ def test_a_board_short_of_power_multiplies_slower_but_adds_as_fast(
     assert seconds(product, small_board, calibration) > 1.5 * seconds(product, pascal, calibration)
     plain = add(1 << 24)
     assert seconds(plain, small_board, calibration) == pytest.approx(seconds(plain, pascal, calibration))
+
+
+def test_a_library_can_be_good_at_one_direction_of_a_class_only(
+    pascal: Device, calibration: Calibration
+) -> None:
+    said = replace(
+        calibration, architectures={pascal.architecture.id: Scale(kinds={"conv": 2.0, "conv@backward": 0.5})}
+    )
+    forward = replace(conv(), compute=DType.FP32)
+    for phase, factor in (
+        (Phase.FORWARD, 2.0),
+        (Phase.RECOMPUTE, 2.0),
+        (Phase.DGRAD, 0.5),
+        (Phase.WGRAD, 0.5),
+    ):
+        kernel = replace(forward, phase=phase)
+        assert worked(kernel, pascal, calibration) / worked(kernel, pascal, said) == pytest.approx(factor)
+
+
+def test_products_in_fp64_have_a_scale_and_library_speeds_of_their_own(
+    v100: Device, calibration: Calibration
+) -> None:
+    architecture = replace(v100.architecture, vector=dict(v100.architecture.vector) | {DType.FP64: 32})
+    peaks = derive_peaks(architecture, v100.units, v100.clock_hz)
+    device = replace(v100, architecture=architecture, peaks=peaks)
+    scale = Scale(double=0.5, kinds={"gemm": 4.0, "gemm/fp64": 0.5})
+    said = replace(calibration, architectures={architecture.id: scale})
+    for dtype, slower in ((DType.FP64, 4.0), (DType.FP32, 0.25)):
+        kernel = gemm(8192, 8192, 8192, dtype)
+        assert worked(kernel, device, said) / worked(kernel, device, calibration) == pytest.approx(
+            slower, rel=0.01
+        )
 
 
 def test_a_tiny_kernel_costs_its_launch(v100: Device, calibration: Calibration) -> None:
