@@ -53,7 +53,20 @@ def describe(error: EstimatorError) -> str:
 
 def _leave(code: int, message: str) -> NoReturn:
     write(sys.stderr, f"{message}\n" if message.startswith("internal") else f"error: {message}\n")
+    if _is_in_group():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     raise SystemExit(code)
+
+
+def _is_in_group() -> bool:
+    """Tell whether this process is still in a group of processes, as only a failure leaves it.
+
+    PyTorch's threads wait for the others then, and taking the interpreter down around them may abort it.
+    """
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    return distributed is not None and distributed.is_available() and bool(distributed.is_initialized())
 
 
 def _leave_closed_pipe() -> NoReturn:
