@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.calibrate.design import Host
+from estimator.calibrate.design import Host, join
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Scale
 from estimator.predict.cpu import (
@@ -84,21 +84,21 @@ class CpuEntries:
         add = self.entries.add
         product_s = np.where(_is_serial(table), 0.0, table.flops * cores / (peak * working))
         add(number, table.runs, compute_s=product_s, both=both,
-            compute=_join(index("compute", _SHARE), compute))  # fmt: skip
+            compute=join(index("compute", _SHARE), compute))  # fmt: skip
         cycles = _by_kernel(regimes, "cycles", table.category) > 0
         moved, fourth = table.bytes - table.weight_bytes, np.full(len(table.runs), 4.0)
         for some, seconds, by in (
-            (cycles, table.elements / (device.clock_hz * lanes), _join(index("cycles", _CYCLES), compute)),
-            (~cycles, moved / draw, _join(index("memory", _SHARE), memory)),
+            (cycles, table.elements / (device.clock_hz * lanes), join(index("cycles", _CYCLES), compute)),
+            (~cycles, moved / draw, join(index("memory", _SHARE), memory)),
         ):
             add(number, np.where(some, table.runs, 0.0), both=both, order=fourth,
                 compute_s=moved / bus, memory_s=seconds, memory=by)  # fmt: skip
         add(number, table.runs, both=both, order=fourth, compute_s=table.weight_bytes / bus,
-            memory_s=table.weight_bytes / draw, memory=_join(index("weights", _SHARE), memory))  # fmt: skip
+            memory_s=table.weight_bytes / draw, memory=join(index("weights", _SHARE), memory))  # fmt: skip
         for name, counts in (("overhead_s", table.launches), ("step_s", table.serial_steps)):
             costs = _by_kernel(regimes, name, table.category) > 0
             add(number, table.runs, compute_s=np.where(costs, counts, 0.0),
-                compute=_join(index(name, _SECONDS), launch))  # fmt: skip
+                compute=join(index(name, _SECONDS), launch))  # fmt: skip
         self._system(number, observation, factors, launch)
         self._operators(number, table, working, factors, launch)
         return Host()
@@ -119,7 +119,7 @@ class CpuEntries:
         ):
             index = self.parameters.add(key, value, hold=_HELD, **_OPERATOR)
             if index != NONE:
-                same = _join(np.full(len(counts), index, dtype=np.intp), launch)
+                same = join(np.full(len(counts), index, dtype=np.intp), launch)
                 self.entries.add(number, table.runs, compute_s=counts, compute=same)
 
     def _system(
@@ -163,7 +163,7 @@ class CpuEntries:
         release = self.start.software.index(factors)
         rows = []
         for category in observation.table.categories:
-            stem = category.kind.partition(".")[0]
+            stem = category.stem
             name = stem if stem in factors.cpu_kinds else "all"
             value = factors.cpu_kinds.get(name)
             key = Key("cpu_kinds", f"{release}/{name}", "time")
@@ -178,7 +178,3 @@ def _is_serial(table: KernelTable) -> NDArray[np.bool_]:
 
 def _by_kernel(regimes: list[CpuRegime], name: str, category: Ints) -> Floats:
     return np.array([float(getattr(regime, name)) for regime in regimes])[category]
-
-
-def _join(own: Ints, shared: list[int]) -> Ints:
-    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])

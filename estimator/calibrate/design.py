@@ -183,6 +183,11 @@ class Design:
         return result, jacobian
 
 
+def join(own: Ints, shared: list[int]) -> Ints:
+    """Put the indices all entries share behind each entry's own, ``(n, any)``."""
+    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])
+
+
 def _pad(parts: list[Ints]) -> Ints:
     """Stack index columns of different widths."""
     stacked = np.full((sum(len(part) for part in parts), max(part.shape[1] for part in parts)), NONE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.calibrate.design import Host
+from estimator.calibrate.design import Host, join
 from estimator.calibrate.parameters import NONE, Key
 from estimator.hardware.efficiency import Regime, Scale
 from estimator.predict.factors import (
@@ -21,7 +21,7 @@ from estimator.predict.fleet import Fleet, Picker, library_speed, path_of, regim
 from estimator.predict.gpu import launches, traffic_s, work_flops
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from estimator.calibrate.parameters import Parameters
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration
-    from estimator.predict.table import Category
+    from estimator.predict.table import Category, KernelTable
 
     Ints = NDArray[np.intp]
 
@@ -43,10 +43,10 @@ _WINOGRAD = {"low": 0.5, "high": 2.4}
 _DEPTH = {"low": 1.0, "high": 600.0}
 _SCALE = {"low": 0.4, "high": 1.8}
 _FACTOR = {"low": 0.15, "high": 8.0}
-_SCALED = ("compute", "matrix", "double", "memory")
 _LIBRARY = {"low": 0.05, "high": 2.0}
 _HELD = 5.0  # a group of n rows moves n / (n + 5) of the way from the level above
 _HELD_GLOBALLY = 2.0
+_SCALED = ("compute", "matrix", "double", "memory")  # fields of a Scale that are speeds
 _HELD_LAUNCH = 20.0  # what a launch costs is the framework's more than the board's
 
 
@@ -76,7 +76,12 @@ class GpuEntries:
         with np.errstate(divide="ignore", invalid="ignore"):
             compute_s = np.where(work > 0, work / peak, 0.0)
             inverse_k = np.where(table.k > 0, 1.0 / table.k, 0.0)
-        columns = [self._category(observation, i) for i in range(len(table.categories))]
+        paths = [path_of(device, category) for category in table.categories]
+        keys = [
+            regime_key(self.start.gpu.regimes, category, path.name, software.layout)
+            for category, path in zip(table.categories, paths, strict=True)
+        ]
+        columns = [self._regime(key) for key in keys]
         scales = self._scales(device)
         factors = software_factors(self.start, software)
         release = self.start.software.index(kernel_release(self.start, software))
@@ -89,13 +94,12 @@ class GpuEntries:
             return np.array([column[field] for column in columns], dtype=np.intp)[table.category]
 
         both = self._releases(observation)[table.category]
-        units = [path_of(device, category).scaled_by for category in table.categories]
-        attained = np.array([scales[unit] for unit in units], dtype=np.intp)[table.category]
+        attained = np.array([scales[path.scaled_by] for path in paths], dtype=np.intp)[table.category]
         memory_s = np.where(serial, 0.0, traffic_s(table, fleet, pick("memory"))[:, 0])
         first = self.entries.add(
             number, table.runs, compute_s=compute_s, memory_s=memory_s, inverse_k=inverse_k,
             order=pick("order")[:, 0], compute=np.column_stack([by_kernel(0), attained]),
-            memory=_join(by_kernel(1), scales["memory"]), depth=by_kernel(2), both=both,
+            memory=join(by_kernel(1), scales["memory"]), depth=by_kernel(2), both=both,
         )  # fmt: skip
         fast = np.flatnonzero(table.winograd & (pick("winograd_compute")[:, 0] > 0))
         if len(fast):
@@ -104,23 +108,17 @@ class GpuEntries:
             bandwidth = pick("winograd_memory")[fast, 0]
             self.entries.add(
                 number, table.runs[fast], compute_s=compute_s[fast], memory_s=table.bytes[fast] / bandwidth,
-                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=_join(c, scales["compute"]),
-                memory=_join(m, scales["memory"]), depth=d, both=both[fast], rival=first + fast,
+                inverse_k=inverse_k[fast], order=np.full(len(fast), 2.0), compute=join(c, scales["compute"]),
+                memory=join(m, scales["memory"]), depth=d, both=both[fast], rival=first + fast,
             )  # fmt: skip
         issued = table.total(launches(table, factors))
         self._launches(number, issued, device, release)
-        self._steps(number, observation)
+        self._steps(number, table, keys)
         host = self.parameters.add(
             Key("software", str(release), "host_s"), self.start.software[release].host_s,
             hold=_HELD, low=1e-6, high=60e-6,
         )  # fmt: skip
         return Host(table.total(table.launches), host, waiting_seconds(table, factors))
-
-    def _category(self, observation: Observation, index: int) -> tuple[int, int, int]:
-        category = observation.table.categories[index]
-        path = path_of(observation.device, category)
-        layout = observation.software.layout
-        return self._regime(regime_key(self.start.gpu.regimes, category, path.name, layout))
 
     def _winograd(self, category: Category) -> tuple[int, int, int]:
         return self._regime(winograd_key(category)) if category.kind == "conv" else (NONE, NONE, NONE)
@@ -135,12 +133,16 @@ class GpuEntries:
             add(Key("gpu", key, "depth"), regime.depth, hold=_HELD_GLOBALLY, **_DEPTH),
         )
 
-    def _scales(self, device: Device) -> dict[str, list[int]]:
-        """Return the indices of what vendor, architecture and device attain, by what they scale."""
-        levels = [
+    def _groups(self, device: Device) -> list[tuple[str, str, Mapping[str, Scale]]]:
+        """Return the groups a device is in: part of the calibration, entry in it, and what starts it."""
+        return [
             ("vendors", device.vendor.lower(), self.start.vendors),
             ("architectures", device.architecture.id, self.start.architectures),
         ]
+
+    def _scales(self, device: Device) -> dict[str, list[int]]:
+        """Return the indices of what vendor, architecture and device attain, by what they scale."""
+        levels = self._groups(device)
         if device.id in self.scaled:
             levels.append(("devices", device.id, self.start.devices))
         return {
@@ -162,8 +164,7 @@ class GpuEntries:
         device, software = observation.device, observation.software
         rows = []
         for category in observation.table.categories:
-            stem = category.kind.partition(".")[0]
-            release = library_factors(self.start, software, device, stem)
+            release = library_factors(self.start, software, device, category.stem)
             number = self.start.software.index(release)
             whole = self.parameters.add(
                 Key("software", str(number), "time"), release.time, hold=_HELD, low=0.5, high=2.5
@@ -177,10 +178,7 @@ class GpuEntries:
 
     def _library(self, device: Device, category: Category) -> Iterator[int]:
         """Give the indices of what a vendor's library does to a class of kernels, NONE for nothing."""
-        for part, name, known in (
-            ("vendors", device.vendor.lower(), self.start.vendors),
-            ("architectures", device.architecture.id, self.start.architectures),
-        ):
+        for part, name, known in self._groups(device):
             entry, speed = library_speed(known.get(name, Scale()), category)
             key = Key(f"{part}_kinds", f"{name}/{entry}", "speed")
             yield NONE if entry is None else self.parameters.add(key, speed, hold=_HELD, **_LIBRARY)
@@ -192,22 +190,19 @@ class GpuEntries:
             add(Key("gpu", "", "launch_s"), self.start.gpu.launch_s, hold=_HELD, low=1e-6, high=5e-6),
             add(Key("software", str(release), "launch"), factor, hold=_HELD, low=0.3, high=8.0),
         ]
-        for part, entry, known in (
-            ("vendors", device.vendor.lower(), self.start.vendors),
-            ("architectures", device.architecture.id, self.start.architectures),
-        ):
+        for part, entry, known in self._groups(device):
             value = known.get(entry, Scale()).launch
             indices.append(add(Key(part, entry, "launch"), value, hold=_HELD_LAUNCH, low=0.5, high=3.0))
         self.entries.add(
             number, np.array([launches]), compute_s=np.ones(1), compute=np.array([indices], dtype=np.intp)
         )
 
-    def _steps(self, number: int, observation: Observation) -> None:
-        """Add what steps that wait for each other cost, where a class of kernels has such a cost."""
-        table = observation.table
-        for i, category in enumerate(table.categories):
-            path = path_of(observation.device, category)
-            key = regime_key(self.start.gpu.regimes, category, path.name, observation.software.layout)
+    def _steps(self, number: int, table: KernelTable, keys: Sequence[str]) -> None:
+        """Add what steps that wait for each other cost, where a class of kernels has such a cost.
+
+        ``keys`` are the names of the classes' efficiencies.
+        """
+        for i, key in enumerate(keys):
             step_s = self.start.gpu.regimes[key].step_s
             if step_s <= 0:
                 continue
@@ -225,8 +220,3 @@ def _neutral(calibration: Calibration) -> Calibration:
         vendors={}, architectures={}, devices={},
         software=tuple(replace(entry, time=1.0, kinds={}) for entry in calibration.software),
     )  # fmt: skip
-
-
-def _join(own: Ints, shared: list[int]) -> Ints:
-    """Put the indices all entries share behind each entry's own."""
-    return np.column_stack([own, np.tile(np.array(shared, dtype=np.intp), (len(own), 1))])

@@ -54,8 +54,6 @@ def describe(error: EstimatorError) -> str:
 def _leave(code: int, message: str) -> NoReturn:
     write(sys.stderr, f"{message}\n" if message.startswith("internal") else f"error: {message}\n")
     if _is_in_group():
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(code)
     raise SystemExit(code)
 

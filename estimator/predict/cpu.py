@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _PAGE_BYTES = 4096
 _FP32_BYTES = 4
 _COUNTED_BY_WIDTH = frozenset({DType.FP32, DType.FP64})
-_FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 _BLAS_KINDS = frozenset({"gemm", "bmm", "attention", "recurrent"})  # convolutions have a library of their own
 _FAST_CORES_ALONE = "apple"
 _KINDS_WITHOUT_OUTPUT = ("optimizer", "serial")
@@ -165,7 +164,7 @@ def even_share(device: Device) -> float:
 
 def calls_blas(category: Category) -> bool:
     """Tell whether a class of operators hands its products to the library of matrix products."""
-    return category.kind.partition(".")[0] in _BLAS_KINDS
+    return category.stem in _BLAS_KINDS
 
 
 def _own_peak(device: Device, dtype: DType) -> float:
@@ -204,17 +203,15 @@ def cpu_regime_key(calibration: Calibration, category: Category, software: Softw
 
 
 def _keys(category: Category, layout: str) -> Iterator[str]:
-    stem = category.kind.partition(".")[0]
-    direction = "forward" if category.phase in _FORWARD else "backward"
-    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), stem)):
-        for name in (f"{kind}@{direction}", kind):
+    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), category.stem)):
+        for name in (f"{kind}@{category.direction}", kind):
             yield f"{name}/{layout}"
             yield name
 
 
 def cpu_time_factor(factors: SoftwareFactors, category: Category) -> float:
     """Return what a framework does to the time of a class of operators."""
-    return factors.cpu_kinds.get(category.kind.partition(".")[0], factors.cpu_kinds.get("all", 1.0))
+    return factors.cpu_kinds.get(category.stem, factors.cpu_kinds.get("all", 1.0))
 
 
 def _scales(devices: Sequence[Device], calibration: Calibration) -> tuple[Floats, Floats, Floats]:

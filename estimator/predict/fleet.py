@@ -40,7 +40,6 @@ _BESIDE_INTEGERS = 1 / 1.36  # 36 integer instructions to 100 floating-point one
 _POWER_YEAR = 2016
 _FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 _THREADED_UNITS = frozenset({"SM", "SMX", "SMM", "CU", "Xe-core", "GPU core"})
-_FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
 
 class Column(NamedTuple):
@@ -274,17 +273,15 @@ class Fleet:
 
     def _gain(self, category: Category) -> Floats:
         """Return how much faster a class of kernels runs by device and by release of the libraries."""
-        known: dict[tuple[str, str], Floats] = self.__dict__["_gains"]
-        kind = category.kind
-        key = (kind, "fp64" if category.dtype is DType.FP64 else direction_of(category))
+        known: dict[tuple[str, ...], Floats] = self.__dict__["_gains"]
+        key = (category.kind, *_library_kinds(category))
         if key not in known:
-            stem = kind.partition(".")[0]
             releases: dict[int | None, float] = {}
             for device in self.devices:
                 year = device.architecture.year
                 if year not in releases:
-                    factors = library_factors(self.calibration, self.software, device, stem)
-                    entry = time_factor_key(factors, kind, self.software.layout)
+                    factors = library_factors(self.calibration, self.software, device, category.stem)
+                    entry = time_factor_key(factors, category.kind, self.software.layout)
                     releases[year] = factors.time * (factors.kinds[entry] if entry else 1.0)
             own = [prod(library_speed(scale, category)[1] for scale in scales) for scales in self._scales]
             known[key] = np.array(own) / [releases[device.architecture.year] for device in self.devices]
@@ -356,27 +353,24 @@ def regime_key(regimes: Mapping[str, Regime], category: Category, path: str, lay
     raise InputError(f"the calibration holds no efficiency for kernels of kind {category.kind!r}")
 
 
-def direction_of(category: Category) -> str:
-    """Return which pass of a step a class of kernels belongs to."""
-    return "forward" if category.phase in _FORWARD else "backward"
-
-
 def library_speed(scale: Scale, category: Category) -> tuple[str | None, float]:
     """Return the entry of ``scale.kinds`` that holds for a class of kernels, and its value; 1 without one."""
-    stem = category.kind.partition(".")[0]
-    special = f"{stem}/fp64" if category.dtype is DType.FP64 else f"{stem}@{direction_of(category)}"
-    for name in (special, stem):
+    for name in _library_kinds(category):
         if name in scale.kinds:
             return name, scale.kinds[name]
     return None, 1.0
 
 
+def _library_kinds(category: Category) -> tuple[str, str]:
+    """Return the names under which ``Scale.kinds`` may hold a class of kernels, the most specific first."""
+    stem = category.stem
+    return f"{stem}/fp64" if category.dtype is DType.FP64 else f"{stem}@{category.direction}", stem
+
+
 def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:
     """Give the names an efficiency may stand under, most specific first."""
-    stem = category.kind.partition(".")[0]
-    direction = direction_of(category)
-    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), stem)):
-        for name in (f"{kind}@{direction}", kind):
+    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), category.stem)):
+        for name in (f"{kind}@{category.direction}", kind):
             yield f"{name}/{path}/{layout}"
             yield f"{name}/{path}"
             yield name

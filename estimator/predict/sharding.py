@@ -143,5 +143,5 @@ def _scaled(
 
 
 def _is_op(table: KernelTable, ops: frozenset[Op]) -> Flags:
-    flags = [category.kind.partition(".")[0] in ops for category in table.categories]
+    flags = [category.stem in ops for category in table.categories]
     return np.array(flags, dtype=bool)[table.category]

@@ -33,6 +33,7 @@ _NARROW_GROUP = 48
 _FAST_WIDTHS = frozenset({4, 8, 16, 32})
 _FAST_GROUPS = 16
 _FAST_CHANNELS = 256
+_FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
 
 
 class Category(NamedTuple):
@@ -41,6 +42,16 @@ class Category(NamedTuple):
     kind: str
     dtype: DType
     phase: Phase
+
+    @property
+    def stem(self) -> str:
+        """The class that ``kind`` is a part of: ``conv`` of ``conv.pointwise``."""
+        return self.kind.partition(".")[0]
+
+    @property
+    def direction(self) -> str:
+        """The pass it belongs to: what is computed again in the backward pass is forward work."""
+        return "forward" if self.phase in _FORWARD else "backward"
 
 
 class ProductShape(NamedTuple):
