@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from estimator.layers.tape import Record, Tensor
 
@@ -33,25 +34,70 @@ def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
     """
     groups = _Groups()
     # Blocks that are alike share their records: each is looked through once.
-    written = {id(record): _written(record) for record in {id(c.record): c.record for c in calls}.values()}
+    flows = {id(call.record): call for call in calls}
+    flow_of = {record: _Flow.of(call) for record, call in flows.items()}
     spans: dict[int, list[int]] = {}  # storage of a value: its maker, its last user, its bytes
+    passed: list[tuple[_Flow, list[int]]] = []
     for index, call in enumerate(calls):
-        flowing = [tensor for tensor in (*call.arguments, *call.outputs) if tensor.requires_grad]
-        for tensor in flowing:
-            span = spans.get(tensor.storage)
+        flow = flow_of[id(call.record)]
+        values = call.arguments + call.outputs
+        storages = [values[position].storage for position in flow.positions]
+        for storage, size in zip(storages, flow.sizes, strict=True):
+            span = spans.get(storage)
             if span is None:
-                spans[tensor.storage] = [index, index, tensor.bytes]
+                spans[storage] = [index, index, size]
             else:
-                span[1], span[2] = index, max(span[2], tensor.bytes)
-        if written[id(call.record)] is None:
-            for tensor in flowing[1:]:
-                groups.join(flowing[0].storage, tensor.storage)
+                span[1] = index
+                span[2] = max(span[2], size)
+        if flow.written is None:
+            for storage in storages[1:]:
+                groups.join(storages[0], storage)
+        passed.append((flow, storages))
     group_of = {storage: groups.of(storage) for storage in spans}
     alive = _alive(spans, group_of, len(calls))
     return [
-        live + (max(0, size - _own(call, group_of)) if (size := written[id(call.record)]) else 0)
-        for call, live in zip(calls, alive, strict=True)
+        live + flow.more_than(storages, group_of) if flow.exceeds else live
+        for (flow, storages), live in zip(passed, alive, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """Where gradients flow in a call: which of its arguments and outputs have one, and their bytes.
+
+    ``written`` are the bytes of the two largest gradients that a backward writes in turn; None if none.
+    ``exceeds``: whether they are more than the largest gradient that it takes or gives.
+    """
+
+    positions: tuple[int, ...]
+    sizes: tuple[int, ...]
+    written: int | None
+    exceeds: bool
+
+    @classmethod
+    def of(cls, call: LoweredCall) -> _Flow:
+        """Read one call; all that share its record are alike."""
+        largest: dict[int, int] = {}
+        for position, tensor in enumerate(call.arguments):
+            if tensor.requires_grad:
+                largest[position] = tensor.bytes
+        for position, tensor in enumerate(call.record.outputs, start=len(call.arguments)):
+            if tensor.requires_grad:
+                # A view has the memory of the argument it looks at.
+                place = position if tensor.storage >= 0 else -1 - tensor.storage
+                largest[place] = max(largest.get(place, 0), tensor.bytes)
+        sizes = tuple(largest.values())
+        written = _written(call.record)
+        exceeds = written is not None and written > max(sizes, default=0)
+        return cls(tuple(largest), sizes, written, exceeds)
+
+    def more_than(self, storages: Sequence[int], group_of: Mapping[int, int]) -> int:
+        """Return by how many bytes the gradients written inside exceed those that a call takes and gives."""
+        own: dict[int, int] = {}
+        for storage, size in zip(storages, self.sizes, strict=True):
+            group = group_of[storage]
+            own[group] = max(own.get(group, 0), size)
+        return max(0, (self.written or 0) - sum(own.values()))
 
 
 class _Groups:
@@ -112,20 +158,9 @@ def _add_largest(members: list[list[int]], changes: list[int]) -> None:
 
 
 def _written(record: Record) -> int | None:
-    """Return the bytes of the two largest gradients that a backward writes in turn; None if none."""
     written = [
         kernel.bytes_written if kernel.launches <= _PAIR else _PAIR * kernel.bytes_written // kernel.launches
         for kernel in record.kernels
         if kernel.phase is Phase.DGRAD
     ]
     return sum(sorted(written)[-_PAIR:]) if written else None
-
-
-def _own(call: LoweredCall, group_of: dict[int, int]) -> int:
-    """Return the bytes of the gradients that a call's backward takes and gives."""
-    sizes: dict[int, int] = {}
-    for tensor in (*call.arguments, *call.outputs):
-        if tensor.requires_grad:
-            group = group_of[tensor.storage]
-            sizes[group] = max(sizes.get(group, 0), tensor.bytes)
-    return sum(sizes.values())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from estimator.layers.tape import Record, Setting, Weight
-    from estimator.networks.graph import Network, Node, Reference
+    from estimator.networks.graph import Network, Node
     from estimator.networks.training import Training
     from estimator.workload.kernel import Kernel
 
@@ -152,53 +152,53 @@ def _run(network: Network, training: Training) -> tuple[list[_Call], list[Tensor
     errors: list[InputError] = []
     storages = 0
     sizes: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
-    parameters: set[int] = set()  # that a layer hands out as they are: they lie in memory anyway
+    parameters: set[int] = set()  # that a layer may hand out as they are: they lie in memory anyway
     frozen = replace(setting, trainable=False)
-    for node in network.nodes:
+    for index, node in enumerate(network.nodes):
+        tensors = _arguments(values, node, errors)
+        values.append(None)
+        if tensors is None or (node.training_only and not training.training):
+            continue
+        key = _same(node, tensors)
         try:
-            arguments = [_value(values, reference, node) for reference in node.inputs]
+            if key not in known:
+                known[key] = _recorded(node, tensors, setting if node.trainable else frozen)
+            left = known[key]
+            if node.shares is not None or node.tied is not None:
+                _check_shared(node, left, records)
         except InputError as error:
             errors.append(error)
-            arguments = [None]
-        skipped = node.training_only and not training.training
-        if skipped or any(argument is None for argument in arguments):
-            values.append(None)
             continue
-        tensors = [argument for argument in arguments if argument is not None]
-        try:
-            key = _same(node, tensors)
-            left = known.get(key) or _recorded(node, tensors, setting if node.trainable else frozen)
-            known[key] = left
-            _check_shared(node, left, records)
-        except InputError as error:
-            errors.append(error)
-            values.append(None)
-            continue
-        records[len(values) - len(inputs)] = left
+        records[index] = left
+        for own, size in left.sizes:
+            sizes[storages + own] = size
+        for own in left.weight_storages:
+            parameters.add(storages + own)
         outputs, saved, storages = _placed(left, tensors, storages)
+        values[-1] = outputs
         # A view that is saved keeps all of what it looks at, and no more where it repeats elements.
         saved = {s: sizes.get(s, size) for s, size in saved.items() if s not in parameters}
-        for own, tensor in zip(left.outputs, outputs, strict=True):
-            if own.storage in left.weight_storages:
-                parameters.add(tensor.storage)
-            if tensor.storage not in sizes:
-                sizes[tensor.storage] = dict(left.sizes).get(own.storage, tensor.bytes)
-        values.append(outputs)
-        calls.append(_Call(node, left, tuple(tensors), outputs, saved))
+        calls.append(_Call(node, left, tensors, outputs, saved))
     if errors:
         raise errors[0] if len(errors) == 1 else CombinedInputError(errors)
     return calls, inputs
 
 
-def _value(values: list[tuple[Tensor, ...] | None], reference: Reference, node: Node) -> Tensor | None:
-    outputs = values[reference.node]
-    if outputs is not None and reference.output >= len(outputs):
-        raise InputError(
-            f"there is no output {reference.output} to take: the layer named has {len(outputs)}",
-            at=node.at,
-            hint="the first output is .0",
-        )
-    return None if outputs is None else outputs[reference.output]
+def _arguments(
+    values: list[tuple[Tensor, ...] | None], node: Node, errors: list[InputError]
+) -> tuple[Tensor, ...] | None:
+    """Return what a call takes; None, with an error where it is its own, if something is missing."""
+    tensors = []
+    for reference in node.inputs:
+        outputs = values[reference.node]
+        if outputs is None:
+            return None
+        if reference.output >= len(outputs):
+            text = f"there is no output {reference.output} to take: the layer named has {len(outputs)}"
+            errors.append(InputError(text, at=node.at, hint="the first output is .0"))
+            return None
+        tensors.append(outputs[reference.output])
+    return tuple(tensors)
 
 
 def _check_shared(node: Node, left: Record, records: Mapping[int, Record]) -> None:
@@ -220,7 +220,7 @@ def _weight_shape(left: Record) -> list[int] | None:
     return next((list(weight.shape) for weight in left.weights if weight.name == "weight"), None)
 
 
-def _same(node: Node, tensors: list[Tensor]) -> tuple[int, ...]:
+def _same(node: Node, tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """Return a key that calls which leave the same record share: hashing all of their arguments is slow.
 
     A shape is one object from the record that made it on, and lives as long as the tensors do.
@@ -231,7 +231,7 @@ def _same(node: Node, tensors: list[Tensor]) -> tuple[int, ...]:
     return tuple(parts)
 
 
-def _recorded(node: Node, tensors: list[Tensor], setting: Setting) -> Record:
+def _recorded(node: Node, tensors: Sequence[Tensor], setting: Setting) -> Record:
     """Record one call; a LayerError gets the place of the argument it blames."""
     try:
         left = record(
@@ -260,14 +260,14 @@ def _shape(tensor: Tensor) -> str:
     return f"[{', '.join(['batch', *map(str, tensor.shape[1:])])}]"
 
 
-def _with_batch(message: str, tensors: list[Tensor]) -> str:
+def _with_batch(message: str, tensors: Sequence[Tensor]) -> str:
     """Name the batch in the shapes that a layer's message shows: its size may be one to try with."""
     for tensor in tensors:
         message = message.replace(str(list(tensor.shape)), _shape(tensor))
     return message
 
 
-def _batch_hint(node: Node, tensors: list[Tensor], setting: Setting) -> str | None:
+def _batch_hint(node: Node, tensors: Sequence[Tensor], setting: Setting) -> str | None:
     """Return what to do where an input of the network would fit without its first dimension."""
     if len(tensors) != 1 or tensors[0].storage >= 0 or len(tensors[0].shape) <= _LEAST_BATCHED:
         return None
@@ -281,7 +281,7 @@ def _batch_hint(node: Node, tensors: list[Tensor], setting: Setting) -> str | No
 
 
 def _placed(
-    left: Record, tensors: list[Tensor], storages: int
+    left: Record, tensors: tuple[Tensor, ...], storages: int
 ) -> tuple[tuple[Tensor, ...], dict[int, int], int]:
     """Give a record's storages their numbers in the network."""
     outputs: list[Tensor] = []
@@ -291,10 +291,10 @@ def _placed(
         own = t.storage
         placed = tensors[-1 - own].storage if own < 0 else storages + own
         outputs.append(Tensor(t.shape, t.dtype, t.requires_grad, placed, t.strides))
-        highest = max(own, highest)
+        highest = max(highest, own)
     for own, size in left.saved:
         saved[tensors[-1 - own].storage if own < 0 else storages + own] = size
-        highest = max(own, highest)
+        highest = max(highest, own)
     return tuple(outputs), saved, storages + highest
 
 
@@ -314,7 +314,13 @@ def _layers(
                 saved += (size - before) * times.get(storage, 1 if storage < 0 else call.node.times)
                 held[storage] = size
         weights = _own_weights(call)
-        kernels = call.record.kernels * call.node.times + adds.get(index, ()) + _weight_adds(call, training)
+        kernels = call.record.kernels
+        if call.node.times > 1:
+            kernels *= call.node.times
+        if index in adds:
+            kernels += adds[index]
+        if call.node.times > 1:
+            kernels += _weight_adds(call, training)
         if recompute:
             kernels += tuple(
                 replace(kernel, phase=Phase.RECOMPUTE)
@@ -368,20 +374,20 @@ def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kern
     if len(calls) != len(network.nodes):
         return {}  # inference without its losses: no gradients
     first = len(network.inputs)
-    uses: dict[Reference, int] = {}
+    uses: dict[tuple[int, int], int] = {}
     for call in calls:
         for reference in call.node.inputs:
             count = 1
             if call.node.times > 1:
                 made = calls[reference.node - first].node.times if reference.node >= first else 1
                 count = max(1, call.node.times // made)
-            uses[reference] = uses.get(reference, 0) + count
+            used = reference.node - first, reference.output
+            uses[used] = uses.get(used, 0) + count
     adds: dict[int, tuple[Kernel, ...]] = {}
-    for reference, count in uses.items():
-        index = reference.node - first
+    for (index, output), count in uses.items():
         if count < 2 or index < 0:  # noqa: PLR2004 - one user needs no addition
             continue
-        tensor = calls[index].outputs[reference.output]
+        tensor = calls[index].outputs[output]
         if tensor.requires_grad:
             add = traffic(
                 "grad_add" + IN_PLACE, Op.ELEMENTWISE, Phase.DGRAD, compute=tensor.dtype,
@@ -393,7 +399,7 @@ def _gradient_adds(network: Network, calls: list[_Call]) -> dict[int, tuple[Kern
 
 def _weight_adds(call: _Call, training: Training) -> tuple[Kernel, ...]:
     """Return the additions of a weight's gradients where its layer runs several times."""
-    if call.node.times == 1 or not training.training:
+    if not training.training:
         return ()
     dtype = training.precision.weights
     return tuple(
