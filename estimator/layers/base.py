@@ -84,4 +84,4 @@ def record(layer: Layer, inputs: tuple[Signature, ...], setting: Setting) -> Rec
     except IndexError:  # a layer looked for a dimension that is not there
         shapes = ", ".join(str(list(s.shape)) for s in inputs)
         raise LayerError(f"{layer.type_name}: does not take an input of shape {shapes}") from None
-    return tape.record(outputs if isinstance(outputs, tuple) else (outputs,))
+    return tape.record((outputs,) if isinstance(outputs, Tensor) else outputs)

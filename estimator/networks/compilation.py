@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from estimator.layers.fusion import fused_layers
@@ -34,7 +33,7 @@ def compiled(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> tupl
     """Return the layers with a compiler's kernels; a merged one stays with its first layer."""
     lists = fused_layers([layer.kernels for layer in layers], _follows(layers, calls))
     return tuple(
-        layer if call.node.times > 1 else replace(layer, kernels=kernels)
+        layer if call.node.times > 1 else layer._replace(kernels=kernels)
         for layer, call, kernels in zip(layers, calls, lists, strict=True)
     )
 

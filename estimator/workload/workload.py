@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from estimator.workload.kernel import Phase
 
@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     from estimator.workload.kernel import Kernel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerWork:
+class LayerWork(NamedTuple):
     """One call of one layer: its kernels and what it leaves in memory for the backward pass.
 
     ``parameters`` counts a shared weight at its first call only; ``saved_bytes`` counts a tensor that two
     layers save at the first of them only. ``output_shape`` is with the batch. ``training_only`` marks
-    losses and auxiliary heads, which inference does not run.
+    losses and auxiliary heads, which inference does not run. A tuple for the reason Tensor is one.
     """
 
     path: str

@@ -73,7 +73,7 @@ def transformer(repeats: int = 8) -> Workload:
         layer("head", "Linear", product(TOKENS, 32000, WIDTH)),
     ]
     parameters = BLOCKS * 8 * WIDTH**2
-    layers[0] = replace(layers[0], parameters=parameters)
+    layers[0] = layers[0]._replace(parameters=parameters)
     adam = Kernel(
         name="adam", op=Op.OPTIMIZER, phase=Phase.OPTIMIZER, compute=DType.FP32, bytes_read=16 * parameters,
         bytes_written=12 * parameters, elements=parameters,
@@ -177,7 +177,7 @@ def mixture(experts: int = 16, top_k: int = 2) -> Workload:
         )
     ]
     parameters = BLOCKS * experts * inner * WIDTH
-    blocks[0] = replace(blocks[0], parameters=parameters)
+    blocks[0] = blocks[0]._replace(parameters=parameters)
     return replace(transformer(), layers=(*blocks, layer("n", "LayerNorm", [norm(TOKENS * WIDTH)])))
 
 
