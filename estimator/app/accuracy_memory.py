@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from estimator.hardware.device import Device
     from estimator.results.prediction import MemorySummary
 
-# Metrics of tables of memory: what a step took on one device, that a batch ran, that it did not fit.
-STATED, FITS, REFUSED = "memory_gb", "fits", "out_of_memory"
-_GB = 1e9
+# Metrics of tables of memory: what a step took on one device, what its tensors took (in GiB, as PyTorch's
+# allocator counts them), that a batch ran, that it did not fit.
+STATED, ALLOCATED, FITS, REFUSED = "memory_gb", "allocated_gib", "fits", "out_of_memory"
+_BYTES = {STATED: 1e9, ALLOCATED: 2.0**30}
 _CLOSE = 0.2
 _MOST_ROWS = 20
 # timm's benchmark starts at the same batch for every network and takes the next smaller one of this series
@@ -41,17 +42,21 @@ _WHAT = {
     _FOUNDRY: "llm-foundry's MPT 125M to 70B, FSDP on 8 to 512 A100 or H100: micro-batches that ran",
     "HFDOC": "BERT-large on a V100 16GB, from the guide of transformers",
     "NANOGPT": "nanoGPT and modded-nanogpt, GPT-2 124M: one stated, three fits",
-    "STYLEGAN3": "StyleGAN3",
+    "STYLEGAN3": "StyleGAN3's list of configurations: the most that tensors took on a GPU",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What is known of one run: bytes on a device, a batch that ran, one that did not fit (None: open)."""
+    """What is known of one run: bytes on a device, a batch that ran, one that did not fit (None: open).
+
+    ``only_tensors``: the bytes are those of tensors, without what allocator and framework hold beside them.
+    """
 
     group: str
     row: MeasuredRow
     stated_bytes: float | None = None
+    only_tensors: bool = False
     ran: int | None = None
     refused: int | None = None
 
@@ -85,13 +90,14 @@ def _known(rows: Iterable[MeasuredRow]) -> Iterable[_Known]:
             yield _Known(group=_TIMM, row=row, ran=batch, refused=_SERIES[place - 1] if place else None)
         elif row.source_id == _FOUNDRY:
             yield _Known(group=_FOUNDRY, row=row, ran=round(float(row.batch_size)))
-        elif row.metric in (STATED, FITS, REFUSED):
+        elif row.metric in (STATED, ALLOCATED, FITS, REFUSED):
             batch = round(float(row.batch_size))
             step = replace(row, mode="train_step", metric="ms", value=1.0)
             yield _Known(
                 group=row.source_id,
                 row=step,
-                stated_bytes=row.value * _GB if row.metric == STATED else None,
+                stated_bytes=row.value * _BYTES[row.metric] if row.metric in _BYTES else None,
+                only_tensors=row.metric == ALLOCATED,
                 ran=batch if row.metric == FITS else None,
                 refused=batch if row.metric == REFUSED else None,
             )
@@ -102,7 +108,7 @@ class _Memory:
 
     def __init__(self, tables: AliasTables) -> None:
         self._tables = tables
-        self._summaries: dict[tuple[object, ...], MemorySummary] = {}
+        self._summaries: dict[tuple[object, ...], tuple[MemorySummary, int]] = {}
 
     def compared(self, known: _Known) -> MemoryRow:
         """Return what is predicted beside what is known; raises EstimatorError where nothing is predicted."""
@@ -112,7 +118,7 @@ class _Memory:
         system = system_of(case, self._tables).system
         batch = case.micro_batch or 1
         recipe = recipe_of(case, system.device.kind)
-        summary = self._summary(case, recipe, system.device, batch)
+        summary, tensors = self._summary(case, recipe, system.device, batch)
         return MemoryRow(
             group=known.group,
             network=case.network.name,
@@ -121,7 +127,7 @@ class _Memory:
             device=system.device.id,
             devices=case.count,
             batch=batch,
-            predicted_bytes=summary.total_bytes,
+            predicted_bytes=tensors if known.only_tensors else summary.total_bytes,
             capacity_bytes=summary.capacity_bytes,
             largest_batch=summary.largest_batch,
             stated_bytes=known.stated_bytes,
@@ -129,7 +135,8 @@ class _Memory:
             refused=known.refused,
         )
 
-    def _summary(self, case: Case, recipe: Recipe, device: Device, batch: int) -> MemorySummary:
+    def _summary(self, case: Case, recipe: Recipe, device: Device, batch: int) -> tuple[MemorySummary, int]:
+        """Return what is predicted in all, and the bytes of tensors in it."""
         parallel = case.parallel
         key = (recipe, device.id, batch, parallel, case.software.era)
         if key in self._summaries:
@@ -146,8 +153,8 @@ class _Memory:
             for work in ends
         )
         summary = memory_summary(first, second, device, batch, case.software.era)
-        self._summaries[key] = summary
-        return summary
+        self._summaries[key] = summary, first.total_bytes
+        return self._summaries[key]
 
 
 def _recipe(case: Case) -> str:

@@ -234,6 +234,13 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "Custom",
         "Serial",
     ),
+    "stylegan": (
+        "BiasLeakyReLU",
+        "FIRFilter2d",
+        "FilteredLeakyReLU",
+        "MinibatchStdDev",
+        "ModulatedConv2d",
+    ),
     "traced": (
         "Addcmul",
         "Assign",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from estimator.layers.functional.products import product_inputs, save_made_weight
+from estimator.layers.functional.products import product_inputs
 from estimator.workload.build import product
 from estimator.workload.kernel import GemmShape, Phase
 
@@ -23,7 +23,7 @@ def grouped_linear(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:
     each = -(-rows // experts)
     passes = [("grouped_linear", Phase.FORWARD, GemmShape(experts, each, n, k), x, weight, out)]
     if x.requires_grad:
-        save_made_weight(tape, weight)
+        tape.save(weight)
         passes.append(("grouped_dgrad", Phase.DGRAD, GemmShape(experts, each, k, n), out, weight, x))
     if weight.requires_grad:
         tape.save(x)

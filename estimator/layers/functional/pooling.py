@@ -83,6 +83,21 @@ def _resampled(tape: Tape, x: Tensor, size: tuple[int, ...], *, elements: int, n
     return out
 
 
+def filtered(
+    tape: Tape, name: str, x: Tensor, moved: tuple[int, int], taps: int, *, backward: bool = False
+) -> None:
+    """Put one kernel on the tape that filters images like ``x``.
+
+    ``moved`` are the bytes read and written, ``taps`` the points read for all outputs together.
+    """
+    tape.emit(
+        traffic(
+            f"{name}_backward" if backward else name, Op.POOL, Phase.DGRAD if backward else Phase.FORWARD,
+            compute=x.dtype, read=moved[0], written=moved[1], elements=taps,
+        )
+    )  # fmt: skip
+
+
 def grid_sample(tape: Tape, x: Tensor, grid: Tensor, *, taps: int, name: str) -> Tensor:
     """Return ``x`` at the points of ``grid``: ``(N, C, *size), (N, *size', dims) -> (N, C, *size')``.
 

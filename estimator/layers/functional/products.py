@@ -95,7 +95,7 @@ def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     if bias is not None and apart:
         add_bias(tape, out, bias)
     if x.requires_grad:
-        save_made_weight(tape, weight)
+        tape.save(weight)  # a copy in another format, or computed; parameters are kept anyway
         tape.emit(
             product(
                 "linear_dgrad", Phase.DGRAD, GemmShape(1, m, k, n), compute=compute, itemsize=size, weight="b"
@@ -116,15 +116,6 @@ def linear(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     if bias is not None and bias.requires_grad:
         bias_gradient(tape, out, bias)
     return out
-
-
-def save_made_weight(tape: Tape, weight: Tensor) -> None:
-    """Keep a weight for dgrad where it was made: a copy in another format, or computed by other layers.
-
-    A parameter is kept anyway.
-    """
-    if weight.storage < 0 or weight.dtype is not tape.policy.weights:
-        tape.save(weight)
 
 
 def add_bias(tape: Tape, out: Tensor, bias: Tensor) -> None:
@@ -228,7 +219,7 @@ def conv(
     passes = [Phase.FORWARD]
     if x.requires_grad:
         passes.append(Phase.DGRAD)
-        save_made_weight(tape, weight)
+        tape.save(weight)  # a copy in another format, or computed; parameters are kept anyway
     if weight.requires_grad:
         tape.save(x)
         passes.append(Phase.WGRAD)

@@ -11,7 +11,6 @@ from estimator.layers.functional.products import (
     bias_gradient,
     linear,
     product_inputs,
-    save_made_weight,
 )
 from estimator.layers.functional.stepwise import cell_kernel, stepwise_backward, stepwise_forward
 from estimator.workload.build import product
@@ -91,7 +90,7 @@ def run_cell(tape: Tape, x: Tensor, weights: CellWeights, cell: Cell, states: tu
 def _keep(tape: Tape, run: Steps, state: Tensor | None, recurrent: Iterable[Tensor]) -> None:
     """Keep what the steps leave: each its ``kept`` values and the state that enters it."""
     for weight in recurrent:
-        save_made_weight(tape, weight)
+        tape.save(weight)
     entering = run.steps
     if state is not None:
         tape.save(state)
