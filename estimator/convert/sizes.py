@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from estimator.convert.entries import Converted, Entry
 
+_TELLING = 8  # sizes that tell one parity from another
+_HALVINGS = (1, 2, 4, 8, 16, 32, 64)
 _DIVISORS = (1, 2, 4, 8, 16, 32, 64, 128, 7, 14, 28, 56, 112, 6, 12, 24, 48, 10, 20, 40, 3, 5, 9, 18, 36)
 
 
@@ -71,16 +73,14 @@ def _value(values: list[Any], sizes: Sequence[int], name: str, known: dict[tuple
 def formula(values: Sequence[int], sizes: Sequence[int], name: str) -> str | None:
     """Return the simplest expression that gives ``values`` at ``sizes``, or None.
 
-    Tried: a·u + b and a·u² + b of u = the size over a divisor, rounded down or up; then a·u·w of two.
+    Tried: a·u + b and a·u² + b of u = the size over a divisor, rounded down or up; then a·u·w of two, and
+    u mod 2 + b: padding that keeps half of a side is one more where the side is odd. Numbers below zero are
+    the negatives of what gives their amounts.
     """
-    units = []
-    for divisor in _DIVISORS:
-        down = [s // divisor for s in sizes]
-        up = [-(-s // divisor) for s in sizes]
-        plain = name if divisor == 1 else f"({name} // {divisor})"
-        units.append((down, plain))
-        if up != down:
-            units.append((up, f"(({name} + {divisor - 1}) // {divisor})"))
+    if max(values) < 0:
+        amount = formula([-value for value in values], sizes, name)
+        return amount and f"-({amount})"
+    units = _units(sizes, name, _DIVISORS)
     for power in (1, 2, 4):
         for allow_offset in (False, True):
             for unit, text in units:
@@ -93,7 +93,34 @@ def formula(values: Sequence[int], sizes: Sequence[int], name: str) -> str | Non
             found = _fit(values, product, f"{text} * {other_text}", allow_offset=False)
             if found:
                 return found
-    return _square_of_offset(values, units)
+    return _square_of_offset(values, units) or _parity(values, _units(sizes, name, _HALVINGS))
+
+
+def _units(sizes: Sequence[int], name: str, divisors: Sequence[int]) -> list[tuple[list[int], str]]:
+    """Return the sizes over each divisor, rounded down and up, with their expressions."""
+    units = []
+    for divisor in divisors:
+        down = [s // divisor for s in sizes]
+        up = [-(-s // divisor) for s in sizes]
+        units.append((down, name if divisor == 1 else f"({name} // {divisor})"))
+        if up != down:
+            units.append((up, f"(({name} + {divisor - 1}) // {divisor})"))
+    return units
+
+
+def _parity(values: Sequence[int], units: list[tuple[list[int], str]]) -> str | None:
+    """Return ``u % 2 + b`` where it gives all values, of the one u that does.
+
+    Few sizes fit several, most of them by chance, and multiples say nothing of odd sizes: then it is none.
+    """
+    if len(values) < _TELLING:
+        return None
+    found = []
+    for unit, text in units:
+        offset = values[0] - unit[0] % 2
+        if offset >= 0 and all(u % 2 + offset == v for u, v in zip(unit, values, strict=True)):
+            found.append(f"{text} % 2 + {offset}" if offset else f"{text} % 2")
+    return found[0] if len(found) == 1 else None
 
 
 def _fit(values: Sequence[int], unit: list[int], text: str, allow_offset: bool) -> str | None:  # noqa: FBT001

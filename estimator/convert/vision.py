@@ -209,13 +209,14 @@ class _Sizes:
         """Return sizes to try beside the usual one: odd ones first, then multiples of it.
 
         Odd ones tell rounding up from rounding down; networks of windows or patches take multiples only,
-        of 14 where patches are of 14.
+        of 14 where patches are of 14. Many tell which of a network's sides it is that must be even.
         """
         size = self.size
         return [
             (size * 2, size + size // 2, size + 37),
             (size * 2, size + 64, size + 32),
             (size * 2, size + 2 * 112, size + 112),
+            (size * 2, size + size // 2, *(size + more for more in (37, 1, 2, 5, 11, 22, 45, 91))),
         ]
 
     def _at(self, size: int) -> Converted | None:

@@ -13,6 +13,7 @@ from estimator.convert.sizes import formula
 from estimator.convert.sources import convert_source, is_source
 from estimator.convert.write import plain_network, yaml_text
 from estimator.errors import InputError
+from estimator.networks.language.expression import compile_expression
 from estimator.networks.lowering import lower
 from estimator.networks.training import Training
 
@@ -186,6 +187,34 @@ def test_sizes_are_written_as_formulas(values: tuple[int, ...], sizes: tuple[int
 
 def test_no_formula_is_made_up() -> None:
     assert formula((7, 11, 64), (224, 448, 336), "image") is None
+
+
+def padding_before(image: int, kernel: int, above: int) -> int:
+    """Return TensorFlow's 'same' padding before a stride of 2, after sides were halved to an ``above``-th."""
+    side = -(-image // above)
+    return max((-(-side // 2) - 1) * 2 + kernel - side, 0) // 2
+
+
+@pytest.mark.parametrize("usual", [208, 240, 260, 300, 331, 380, 456, 475, 528, 600])
+@pytest.mark.parametrize("kernel", [3, 5, 7])
+@pytest.mark.parametrize("above", [1, 2, 4, 8, 16])
+def test_padding_that_moves_with_the_size_has_a_formula_that_holds_at_every_size(
+    usual: int, kernel: int, above: int
+) -> None:
+    sizes = (usual, 2 * usual, usual + usual // 2, *(usual + more for more in (37, 1, 2, 5, 11, 22, 45, 91)))
+    text = formula([padding_before(size, kernel, above) for size in sizes], sizes, "image")
+    assert text is not None
+    for image in range(65, 700):
+        found = compile_expression(text).evaluate({"image": image})
+        assert found == padding_before(image, kernel, above)
+
+
+def test_few_sizes_make_no_formula_of_padding() -> None:
+    assert formula((0, 1, 0, 0), (240, 304, 272, 336), "image") is None
+
+
+def test_steps_back_are_the_negatives_of_sizes() -> None:
+    assert formula((-3, -7, -4, -4), (224, 448, 288, 256), "image") == "-(image // 64)"
 
 
 def test_sources_are_told_from_names_and_files() -> None:
