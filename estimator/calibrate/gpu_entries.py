@@ -118,6 +118,8 @@ class GpuEntries:
             Key("software", str(release), "host_s"), self.start.software[release].host_s,
             hold=_HELD, low=1e-6, high=60e-6,
         )  # fmt: skip
+        if observation.device_only:
+            return Host(0.0, host, 0.0)
         return Host(table.total(table.launches), host, waiting_seconds(table, factors))
 
     def _winograd(self, category: Category) -> tuple[int, int, int]:

@@ -52,4 +52,5 @@ def _observation(row: dict[str, str], load_device: Callable[[str], Device], wher
         network=f"{row['op']} {shape.m}x{shape.n}x{shape.k}",
         source=f"{SOURCE}: {row['source']}",
         precision=row["precision"],
+        device_only=True,
     )

@@ -16,7 +16,8 @@ class Observation:
     """The kernels that ran on one device under one software, and the seconds they took together.
 
     ``network`` and ``source`` name the groups that are held out together and whose rows share a weight;
-    ``precision`` the policy, for the strata of the ranges.
+    ``precision`` the policy, for the strata of the ranges. ``device_only``: the seconds are those of kernels
+    timed on the device, whatever the host did.
     """
 
     table: KernelTable
@@ -26,3 +27,4 @@ class Observation:
     network: str
     source: str
     precision: str = "fp32"
+    device_only: bool = False

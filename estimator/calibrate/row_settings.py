@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
 
 _FLAGS = re.compile(r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|CONTAMINATED|ANOMAL|[Aa]nomal")
-_POLICIES = frozenset({"fp64", "fp32", "tf32", "fp16", "bf16", "amp", "amp-bf16", "fp8", "fp4"})
+_POLICIES = frozenset(
+    {"fp64", "fp32", "tf32", "fp16", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8", "fp4"}
+)
 _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mixed|\bbf16 \(cl")
 _FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
     r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama|BERT).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
@@ -34,9 +36,10 @@ _RELEASES = {
 _VERSION = re.compile(r"(?<![\d.])v?(\d)\.(\d{1,2})(?![\d])")
 _FLASH_YEAR = 2023  # scaled_dot_product_attention came with PyTorch 2.0
 _TF_CHANNELS_LAST_YEAR = 2019  # the layout pass of TensorFlow 1.13 and later
-_HALF = frozenset({"fp16", "bf16", "amp", "amp-bf16", "fp8"})
+_HALF = frozenset({"fp16", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8"})
 _OPTIMIZERS = (
-    (r"\b(?:Fused)?AdamW\b|decoupled AdamW", "adamw"), (r"LAMB\b|\bLamb\b", "adamw"), (r"NovoGrad", "adam"),
+    (r"\b(?:Fused)?AdamW\b|decoupled AdamW", "adamw"), (r"LAMB\b|\b(?:JIT)?Lamb\b", "lamb"),
+    (r"NovoGrad", "adam"),
     (r"(?:Fused|DeepSpeedCPU)?Adam\b|\badam\b", "adam"), (r"(?i)\bLion\b", "lion"), (r"Adadelta", "adagrad"),
     (r"(?i)rmsprop", "rmsprop"), (r"(?i)adagrad", "adagrad"), (r"(?i)adafactor", "adafactor"),
     (r"plain SGD", "sgd"), (r"SGD with momentum|momentum SGD", "momentum"),

@@ -29,8 +29,9 @@ class OptimizerRule:
     """``states`` parameter-sized tensors are kept; ``steps`` are the update's element-wise operations.
 
     Each entry of ``steps`` is the number of parameter-sized tensors that operation reads and writes, as
-    torch.optim's un-fused code issues them; ``fused`` the tensors one fused kernel moves. The results of the
-    steps ``fresh`` are new tensors, which live to the end of the update.
+    torch.optim's un-fused code issues them; ``fused`` the tensors a fused update moves, in ``fused_kernels``
+    of them: what needs the norm of the whole waits for it. The results of the steps ``fresh`` are new
+    tensors, which live to the end of the update.
     """
 
     name: str
@@ -38,6 +39,7 @@ class OptimizerRule:
     steps: tuple[int, ...]
     fused: int
     fresh: tuple[int, ...] = ()
+    fused_kernels: int = 1
 
 
 OPTIMIZERS: Registry[OptimizerRule] = Registry("optimizer")
@@ -54,6 +56,16 @@ for _rule in (
     OptimizerRule(name="adam", states=2, steps=(3, 2, 3, 2, 2, 2, 4), fused=7, fresh=(3, 4)),
     # the same after p *= 1 - lr wd
     OptimizerRule(name="adamw", states=2, steps=(2, 3, 2, 3, 2, 2, 2, 4), fused=7, fresh=(4, 5)),
+    # m.lerp; v *= b; v += g g; sqrt; + eps; u = m / d + wd p; norms of p and u (2 each); p -= r u.
+    # Fused (Apex): norm of g; m, v and u from g, p, m and v; norm of p; norm of u; p from p and u
+    OptimizerRule(
+        name="lamb",
+        states=2,
+        steps=(3, 2, 3, 2, 2, 3, 3, 2, 1, 2, 1, 3),
+        fused=13,
+        fresh=(3, 5),
+        fused_kernels=5,
+    ),
     # v *= a; v += g g; sqrt; + eps; p -= g / d
     OptimizerRule(name="rmsprop", states=1, steps=(2, 3, 2, 2, 4), fused=5, fresh=(2,)),
     # s += g g; sqrt; + eps; p -= g / d
@@ -149,8 +161,9 @@ def update_bytes(
 
 
 def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -> tuple[Kernel, ...]:
-    launches = multi_tensor_launches(sizes)
-    reads = 2 + round(rule.states)
+    once = multi_tensor_launches(sizes)
+    launches = once * rule.fused_kernels
+    reads = rule.fused - 1 - round(rule.states)
     update = _update(rule.name, rule.fused, sizes, dtype=DType.FP32, launches=launches, reads=reads)
     if policy.weights.itemsize >= DType.FP32.itemsize:
         update = _update(rule.name, rule.fused, sizes, dtype=policy.weights, launches=launches, reads=reads)
@@ -158,7 +171,7 @@ def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -
         weights = sum(sizes) * policy.weights.itemsize
         update = replace(update, bytes_written=update.bytes_written + weights)
     scaled = policy.loss_scaling or policy.weights is DType.FP16
-    check = _update("unscale", 2, sizes, dtype=policy.weights, launches=launches, reads=1)
+    check = _update("unscale", 2, sizes, dtype=policy.weights, launches=once, reads=1)
     return (check, update) if scaled else (update,)
 
 

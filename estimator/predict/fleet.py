@@ -45,7 +45,7 @@ _THREADED_UNITS = frozenset({"SM", "SMX", "SMM", "CU", "Xe-core", "GPU core"})
 class Column(NamedTuple):
     """What D devices attain on one class of kernels: rates in FLOP/s and bytes/s, each of length D.
 
-    ``winograd_*`` are those of the 3x3 fast path, 0 where there is none.
+    ``winograd_*`` are those of the Winograd path, 0 where there is none.
     """
 
     compute: Floats
@@ -116,19 +116,24 @@ class _Paths(NamedTuple):
 
 
 def path_of(device: Device, category: Category) -> Path:
-    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32.
-
-    Depth-wise convolutions have no matrix to multiply: half-precision ones run on vector units, too.
-    """
+    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32."""
     dtype = category.dtype if category.dtype.is_floating else DType.FP32
-    wide = device.peaks.vector.get(DType.FP32, 0.0)
-    if dtype in _HALF and wide and _on_vector(category):
-        return Path("half", wide)
+    if dtype in _HALF and (formats := _vector_formats(category)):
+        peak = max(device.peaks.vector.get(each, 0.0) for each in formats)
+        if peak:
+            return Path("half", peak)
     return product_path(device, dtype)
 
 
-def _on_vector(category: Category) -> bool:
-    return category.kind.startswith("depthwise")
+def _vector_formats(category: Category) -> tuple[DType, ...]:
+    """Return what a class whose half-precision kernels do without matrix units counts in; none for others.
+
+    Depth-wise convolutions have no matrix to multiply, and sum in fp32. Dilated ones of a row (sound) are as
+    fast in half precision as vector units are, in TF32 as matrix units (decision 11).
+    """
+    if category.kind.startswith("depthwise"):
+        return (DType.FP32,)
+    return (DType.FP16, DType.FP32) if category.kind == "conv.dilated" else ()
 
 
 class Picker:
@@ -253,9 +258,9 @@ class Fleet:
 
     def _paths(self, category: Category) -> _Paths:
         """Return the units the devices run a class of kernels on, and the FLOP/s they attain there."""
-        known: dict[tuple[DType, bool], _Paths] = self.__dict__["_paths_known"]
+        known: dict[tuple[DType, tuple[DType, ...]], _Paths] = self.__dict__["_paths_known"]
         dtype = category.dtype if category.dtype.is_floating else DType.FP32
-        key = (dtype, _on_vector(category))
+        key = (dtype, _vector_formats(category))
         if key not in known:
             paths = [path_of(device, category) for device in self.devices]
             names = tuple(dict.fromkeys(path.name for path in paths))
@@ -293,7 +298,7 @@ class Fleet:
 
 
 def winograd_key(category: Category) -> str:
-    """Return the name of the 3x3 fast path: for weight gradients cuDNN has it only in separate kernels."""
+    """Return the name of the Winograd path: for weight gradients cuDNN has it only in separate kernels."""
     return "winograd.wgrad" if category.phase is Phase.WGRAD else "winograd"
 
 
@@ -361,10 +366,13 @@ def library_speed(scale: Scale, category: Category) -> tuple[str | None, float]:
     return None, 1.0
 
 
-def _library_kinds(category: Category) -> tuple[str, str]:
+def _library_kinds(category: Category) -> tuple[str, ...]:
     """Return the names under which ``Scale.kinds`` may hold a class of kernels, the most specific first."""
     stem = category.stem
-    return f"{stem}/fp64" if category.dtype is DType.FP64 else f"{stem}@{category.direction}", stem
+    if category.dtype is DType.FP64:
+        return f"{stem}/fp64", stem
+    either = f"{stem}@{category.direction}", stem
+    return (f"{stem}/half", *either) if category.dtype in _HALF else either
 
 
 def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:

@@ -191,7 +191,7 @@ def _take_winograd(
     compute_s: Floats,
     memory_s: Floats,
 ) -> None:
-    """Run 3x3 convolutions the shorter of the direct and the Winograd way, in place."""
+    """Run convolutions the shorter of the direct and the Winograd way, in place."""
     rows = np.flatnonzero(table.winograd)
     rate = pick("winograd_compute")[rows]
     usable = rate > 0

@@ -28,6 +28,7 @@ BACKWARD = frozenset({Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE})
 OPTIMIZER_LAYER = -1
 PRODUCT_OPS = frozenset({Op.GEMM, Op.BMM, Op.CONV, Op.GROUPED, Op.DEPTHWISE})
 _THIN_CHANNELS = 16
+_WINOGRAD_WINDOWS = ((3, 3), (5, 5))  # of cuDNN's two ways, the one with separate kernels takes 5x5, too
 _LARGE_WINDOW = 9
 _NARROW_GROUP = 48
 _FAST_WIDTHS = frozenset({4, 8, 16, 32})
@@ -287,7 +288,10 @@ def kind_of(kernel: Kernel) -> str:
         return f"grouped.{_group_class(shape)}"
     if shape.c_in < _THIN_CHANNELS:
         return "conv.thin"
-    return "conv.pointwise" if prod(shape.kernel) == 1 else "conv"
+    if prod(shape.kernel) == 1:
+        return "conv.pointwise"
+    # Of a row, not of an image: those of images run as others do.
+    return "conv.dilated" if len(shape.kernel) == 1 and max(shape.dilation) > 1 else "conv"
 
 
 def _group_class(shape: ConvShape) -> str:
@@ -320,7 +324,7 @@ def product_shape(kernel: Kernel) -> ProductShape:
     k = kernel.flops / (2 * groups * m * n)
     winograd = (
         kernel.op is Op.CONV
-        and shape.kernel == (3, 3)
+        and shape.kernel in _WINOGRAD_WINDOWS
         and set(shape.stride) == {1}
         and set(shape.dilation) == {1}
         and shape.c_in >= _THIN_CHANNELS

@@ -12,7 +12,7 @@ from estimator.calibrate.case import Case, Uncovered, interpret, interpret_all, 
 from estimator.calibrate.row_aliases import read_alias_tables
 from estimator.calibrate.row_settings import era_of, software_of
 from estimator.calibrate.rows import read_rows
-from estimator.software import AttentionKernel, Layout, Mode
+from estimator.software import AttentionKernel, Layout, Mode, OptimizerKernels
 
 if TYPE_CHECKING:
     from estimator.calibrate.row_aliases import AliasTables
@@ -48,7 +48,7 @@ def test_a_timm_row_names_timms_network(tables: AliasTables) -> None:
     case = case_of(tables, "timm_train")
     assert case.network.name == "timm:resnet50"
     assert dict(case.network.params)["image"] == 224
-    assert (case.precision, case.inference, case.micro_batch) == ("amp", False, 512)
+    assert (case.precision, case.inference, case.micro_batch) == ("amp-unscaled", False, 512)
     assert case.measured_s == pytest.approx(0.618983)
 
 
@@ -280,6 +280,28 @@ def test_scripts_of_a_source_set_what_its_tables_leave_out(tables: AliasTables) 
     assert isinstance(resnet, Case)
     assert (resnet.precision, resnet.software.mode) == ("amp", Mode.EAGER)
     assert resnet.software.layout is Layout.CHANNELS_LAST
+
+
+def test_lambdas_benchmark_runs_nvidias_scripts(tables: AliasTables) -> None:
+    """BERT as above; NCF has a fused optimizer and keeps autocast. TorchScript's LAMB is read as LAMB."""
+    path = "pytorch/results/1080Ti/PyTorch_{}_FP16/02-05-2024.txt"
+    cases = {}
+    for script, model in (("bert_base_squad", "BERT-base"), ("ncf", "NCF (NeuMF, ml-20m)")):
+        row = made(model, source="lambdal/deeplearning-benchmark", source_path=path.format(script), notes="")
+        cases[script] = interpret(
+            replace(row, precision="amp", input_shape="128", batch_size="8", value=100.0), tables
+        )
+    bert, ncf = cases["bert_base_squad"], cases["ncf"]
+    assert isinstance(bert, Case)
+    assert isinstance(ncf, Case)
+    assert (bert.precision, bert.software.mode) == ("fp16", Mode.FUSED)
+    assert (ncf.precision, ncf.software.optimizer) == ("amp", OptimizerKernels.FUSED)
+    lamb = interpret(
+        replace(made("BERT-base", input_shape="128", batch_size="8", value=100.0), notes="JITLamb;DDP"),
+        tables,
+    )
+    assert isinstance(lamb, Case)
+    assert lamb.optimizer == "lamb"
 
 
 def test_what_a_table_misread_is_corrected(tables: AliasTables) -> None:

@@ -36,3 +36,18 @@ def test_old_eager_frameworks_go_from_tensor_to_tensor() -> None:
     new, _ = moved("fp32", OptimizerKernels.FOREACH)
     assert old == new + 16  # gradients are zeroed and added to
     assert launches == 2 * (2 + 7)
+
+
+def test_lamb_looks_at_norms_before_it_updates() -> None:
+    # Gradient; gradient, weight and moments to moments and update; weight; update; both to the weight.
+    assert moved("fp32", OptimizerKernels.FUSED, rule="lamb") == (4 * (1 + 7 + 1 + 1 + 3), 5)
+    adam, _ = moved("fp32", OptimizerKernels.FOREACH)
+    lamb, _ = moved("fp32", OptimizerKernels.FOREACH, rule="lamb")
+    assert lamb > adam
+
+
+def test_without_loss_scaling_nobody_looks_for_infinities() -> None:
+    scaled, passes = moved("amp", OptimizerKernels.FOREACH)
+    plain, fewer = moved("amp-unscaled", OptimizerKernels.FOREACH)
+    assert (scaled - plain, passes - fewer) == (8, 1)
+    assert moved("amp-unscaled", OptimizerKernels.FOREACH) == moved("amp-bf16", OptimizerKernels.FOREACH)

@@ -10,10 +10,10 @@ from estimator.errors import InputError
 from estimator.hardware.device import derive_peaks
 from estimator.hardware.efficiency import Scale
 from estimator.precision import DType
-from estimator.predict.fleet import Fleet, product_path
+from estimator.predict.fleet import Fleet, path_of, product_path
 from estimator.predict.gpu import combine, gpu_times
 from estimator.predict.products import tile_flops
-from estimator.predict.table import table_of
+from estimator.predict.table import Category, table_of
 from estimator.software import Layout, Software
 from estimator.workload.kernel import ConvShape, GemmShape, Kernel, Op, Phase
 
@@ -144,6 +144,28 @@ def test_products_in_fp64_have_a_scale_and_library_speeds_of_their_own(
         assert worked(kernel, device, said) / worked(kernel, device, calibration) == pytest.approx(
             slower, rel=0.01
         )
+
+
+def test_a_library_may_be_slow_in_half_precision_alone(v100: Device, calibration: Calibration) -> None:
+    said = replace(calibration, architectures={v100.architecture.id: Scale(kinds={"conv/half": 0.25})})
+    half = conv()
+    assert worked(half, v100, said) / worked(half, v100, calibration) == pytest.approx(4.0, rel=0.01)
+    single = replace(half, compute=DType.FP32)
+    assert worked(single, v100, said) == worked(single, v100, calibration)
+
+
+def test_dilated_convolutions_of_a_row_run_on_vector_units_in_half_precision(
+    v100: Device, pascal: Device
+) -> None:
+    vector = dict(v100.architecture.vector) | {DType.FP16: 128}
+    architecture = replace(v100.architecture, vector=vector)
+    v100 = replace(v100, peaks=derive_peaks(architecture, v100.units, v100.clock_hz))
+    kind, plain = (Category(name, DType.FP16, Phase.FORWARD) for name in ("conv.dilated", "conv"))
+    path = path_of(v100, kind)
+    assert (path.name, path.peak) == ("half", v100.peaks.vector[DType.FP16])
+    assert path_of(v100, plain).name == "matrix"
+    assert path_of(pascal, kind).peak == pascal.peaks.vector[DType.FP32]  # half is counted in single there
+    assert path_of(v100, kind._replace(dtype=DType.FP32)).name == "vector"
 
 
 def test_a_tiny_kernel_costs_its_launch(v100: Device, calibration: Calibration) -> None:

@@ -94,8 +94,19 @@ def test_a_convolution_is_an_implicit_matrix_product(
     assert product_shape(kernel)[:4] == shape
 
 
-def test_only_dense_3x3_of_stride_1_may_use_winograd() -> None:
+def of_window(*kernel: int, dilation: int = 1) -> Kernel:
+    sizes = (28,) * len(kernel)
+    shape = ConvShape(8, 64, 64, 1, sizes, sizes, kernel, (1,) * len(kernel), (dilation,) * len(kernel))
+    return Kernel(
+        name="conv", op=Op.CONV, phase=Phase.FORWARD, compute=DType.FP32, flops=shape.flops, shape=shape
+    )
+
+
+def test_only_dense_3x3_and_5x5_of_stride_1_may_use_winograd() -> None:
     assert product_shape(conv(Phase.FORWARD)).winograd
+    assert product_shape(of_window(5, 5)).winograd
+    assert not product_shape(of_window(7, 7)).winograd
+    assert not product_shape(of_window(5, 5, dilation=2)).winograd
     assert not product_shape(conv(Phase.FORWARD, stride=2)).winograd
     assert not product_shape(conv(Phase.FORWARD, groups=4)).winograd
 
@@ -110,6 +121,10 @@ def test_only_dense_3x3_of_stride_1_may_use_winograd() -> None:
         (conv(Phase.FORWARD, groups=4, c=96), "grouped.narrow"),
         (conv(Phase.FORWARD, groups=2, c=128), "grouped.wide"),
         (gemm(8), "gemm.linear"),
+        (of_window(3), "conv"),
+        (of_window(3, dilation=2), "conv.dilated"),
+        (of_window(1, dilation=2), "conv.pointwise"),
+        (of_window(3, 3, dilation=2), "conv"),
     ],
 )
 def test_kinds(kernel: Kernel, kind: str) -> None:
