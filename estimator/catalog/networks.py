@@ -70,7 +70,8 @@ def _labelled(name: str, known: Collection[str]) -> SourceText:
     """Return the network that a label of measurement tables stands for. Raises InputError for any other."""
     meaning = meaning_of(name)
     if meaning is None:
-        hint = near_network(name, known) or _of_converted(name) or _WHERE
+        of_package = near_network(name, converted_names()) if ":" in name else None
+        hint = of_package or near_network(name, known) or _of_converted(name) or _WHERE
         raise InputError(f"unknown network {name!r}", hint=hint)
     is_own, is_converted = meaning.network in known, find_converted(meaning.network) is not None
     if meaning.missing or not (is_own or is_converted):

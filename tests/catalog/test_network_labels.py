@@ -94,3 +94,5 @@ def test_beginnings_and_words_are_nearer_than_letters(name: str, near: str) -> N
 
 def test_a_near_name_may_be_a_converted_one() -> None:
     assert "did you mean 'eca_nfnet_l0'?" in refusal("eca_nfnet")
+    assert "did you mean 'torchvision:resnet50'?" in refusal("torchvison:resnet50")
+    assert "did you mean 'timm:resnet50'?" in refusal("tmm:resnet5O")
