@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from estimator.errors import suggestion
 from estimator.hardware.architecture import DeviceKind
 from estimator.precision import DType
 from estimator.predict.factors import software_factors
@@ -59,6 +60,8 @@ def _software(software: Software, device: Device, calibration: Calibration) -> A
         )
     if factors.framework not in {software.framework, "pytorch"}:
         why = f"nothing is measured for {software.framework}: factors of {factors.framework} frameworks"
+        if near := suggestion(software.framework, {each.framework for each in calibration.software}):
+            why += f"; {near}"
     layout = software.layout.replace("_", " ")
     return Assumption(
         what="software", value=f"{software.framework} of {software.era}, {software.mode}, {layout}", why=why

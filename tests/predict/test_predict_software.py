@@ -154,3 +154,13 @@ def test_eager_software_on_a_tpu_is_told_what_runs_there(calibration: Calibratio
     }
     assert "--framework xla-tpu --mode compiled --layout channels_last" in told["pytorch"]
     assert "--framework" not in told["xla-tpu"]
+
+
+def test_a_misspelt_framework_is_told_what_is_near_it(calibration: Calibration) -> None:
+    system = System(device=load_device("rtx-4090"))
+    why = {
+        name: assumptions_of(system, Software(framework=name), POLICIES.get("fp32"), calibration)[0].why
+        for name in ("tensorfow", "tensorflow", "mine")
+    }
+    assert "did you mean 'tensorflow'?" in why["tensorfow"]
+    assert not any("did you mean" in why[name] for name in ("tensorflow", "mine"))
