@@ -37,7 +37,7 @@ def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
     flows = {id(call.record): call for call in calls}
     flow_of = {record: _Flow.of(call) for record, call in flows.items()}
     spans: dict[int, list[int]] = {}  # storage of a value: its maker, its last user, its bytes
-    passed: list[tuple[_Flow, list[int]]] = []
+    exceeding: list[tuple[int, _Flow, list[int]]] = []
     for index, call in enumerate(calls):
         flow = flow_of[id(call.record)]
         values = call.arguments + call.outputs
@@ -52,13 +52,13 @@ def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
         if flow.written is None:
             for storage in storages[1:]:
                 groups.join(storages[0], storage)
-        passed.append((flow, storages))
+        if flow.exceeds:
+            exceeding.append((index, flow, storages))
     group_of = {storage: groups.of(storage) for storage in spans}
     alive = _alive(spans, group_of, len(calls))
-    return [
-        live + flow.more_than(storages, group_of) if flow.exceeds else live
-        for (flow, storages), live in zip(passed, alive, strict=True)
-    ]
+    for index, flow, storages in exceeding:
+        alive[index] += flow.more_than(storages, group_of)
+    return alive
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,7 +303,9 @@ def _layers(
 ) -> tuple[LayerWork, ...]:
     """Turn calls into layers: saved memory counted once, gradients of shared values added up."""
     held: dict[int, int] = {tensor.storage: tensor.bytes for tensor in inputs}
-    times = {tensor.storage: call.node.times for call in calls for tensor in call.outputs}
+    times = {}
+    if any(call.node.times > 1 for call in calls):
+        times = {tensor.storage: call.node.times for call in calls for tensor in call.outputs}
     adds = _gradient_adds(network, calls)
     layers = []
     for index, call in enumerate(calls):
