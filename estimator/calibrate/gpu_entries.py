@@ -119,7 +119,7 @@ class GpuEntries:
             hold=_HELD, low=1e-6, high=60e-6,
         )  # fmt: skip
         if observation.device_only:
-            return Host(0.0, host, 0.0)
+            return Host()
         return Host(table.total(table.launches), host, waiting_seconds(table, factors))
 
     def _winograd(self, category: Category) -> tuple[int, int, int]:

@@ -156,23 +156,32 @@ class CondConv2d(Convolution):
                 f"{self.num_experts} experts for each sample is {[shape.n, self.num_experts]}",
                 argument="num_experts",
             )
-        samples, own = shape.n, self.weight_shape(shape)
+        own = self.weight_shape(shape)
         weight = self._mixed(tape, routing, "weight", own)
         bias = self._mixed(tape, routing, "bias", (self.out_channels,)) if self.bias else None
         if self.bias and routing.requires_grad:
             each_element(tape, routing, ADDED_GRADIENT, Phase.DGRAD, reads=2)
-        x = reshape(tape, x, (1, samples * shape.c_in, *shape.size_in))
-        together = replace(
-            shape, n=1, c_in=samples * shape.c_in, c_out=samples * shape.c_out, groups=samples * shape.groups
-        )
-        out = conv(tape, x, weight, bias, together, channels_first=True)
-        return reshape(tape, out, (samples, self.out_channels, *shape.size_out))
+        return sample_by_sample(tape, x, weight, bias, shape)
 
     def _mixed(self, tape: Tape, routing: Tensor, name: str, own: tuple[int, ...]) -> Tensor:
         """Return each sample's weights behind each other: ``(N own[0], *own[1:])``."""
         experts = tape.weight(name, (self.num_experts, prod(own)))
         mixed = matmul(tape, routing, experts)
         return reshape(tape, mixed, (routing.shape[0] * own[0], *own[1:]))
+
+
+def sample_by_sample(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor | None, shape: ConvShape) -> Tensor:
+    """Convolve each sample of ``shape`` with weights of its own, ``(N K, C / groups, *kernel)``.
+
+    One grouped convolution runs all samples: each is a part of the channels.
+    """
+    samples = shape.n
+    x = reshape(tape, x, (1, samples * shape.c_in, *shape.size_in))
+    together = replace(
+        shape, n=1, c_in=samples * shape.c_in, c_out=samples * shape.c_out, groups=samples * shape.groups
+    )
+    out = conv(tape, x, weight, bias, together, channels_first=True)
+    return reshape(tape, out, (samples, shape.c_out, *shape.size_out))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

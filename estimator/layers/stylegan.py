@@ -6,17 +6,17 @@ what their PyTorch code does, https://github.com/NVlabs/stylegan3, with its fuse
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from estimator.layers.arguments import Offset, Positive
 from estimator.layers.base import Example, Layer, LayerError, register
-from estimator.layers.conv import Convolution
+from estimator.layers.conv import Convolution, sample_by_sample
 from estimator.layers.functional.arithmetic import add_scalar, apply, mul, rsqrt, sub
 from estimator.layers.functional.movement import concat, image_order, repeat, reshape
 from estimator.layers.functional.pointwise import cast, fork, unary
-from estimator.layers.functional.pooling import filtered
-from estimator.layers.functional.products import bias_gradient, conv
+from estimator.layers.functional.pooling import filtered, resample
+from estimator.layers.functional.products import bias_gradient
 from estimator.layers.functional.reductions import mean, total
 from estimator.layers.shapes import images, spread
 
@@ -51,14 +51,8 @@ class ModulatedConv2d(Convolution):
         if self.bias:
             raise LayerError("ModulatedConv2d: the bias is added by the layer after it", argument="bias")
         weight = self._weights(tape, tape.weight("weight", self.weight_shape(shape)), styles)
-        samples = shape.n
-        x = reshape(tape, x, (1, samples * shape.c_in, *shape.size_in))
-        weight = reshape(tape, weight, (samples * weight.shape[1], *weight.shape[2:]))
-        together = replace(
-            shape, n=1, c_in=samples * shape.c_in, c_out=samples * shape.c_out, groups=samples * shape.groups
-        )
-        out = conv(tape, x, weight, None, together, channels_first=True)
-        return reshape(tape, out, (samples, self.out_channels, *shape.size_out))
+        weight = reshape(tape, weight, (shape.n * weight.shape[1], *weight.shape[2:]))
+        return sample_by_sample(tape, x, weight, None, shape)
 
     def _weights(self, tape: Tape, weight: Tensor, styles: Tensor) -> Tensor:
         """Return each sample's weight, ``(N, K, C, *kernel)``, made in full precision."""
@@ -150,17 +144,11 @@ class FIRFilter2d(Layer):
         """Filter."""
         (x,) = inputs
         _, _, size = images(x, 2, self.type_name)
-        x = image_order(tape, x)
         padding = spread(self.padding, 2, "padding")
         small = tuple((s + 2 * p - self.taps) // self.down + 1 for s, p in zip(size, padding, strict=True))
         if min(small) < 1:
             raise LayerError(f"FIRFilter2d: {self.taps} taps do not fit {list(x.shape)}", argument="taps")
-        out = tape.new((*x.shape[:-2], *small), x.dtype, requires_grad=x.requires_grad)
-        visited = out.numel * self.taps**2
-        filtered(tape, "upfirdn2d", x, (x.bytes, out.bytes), visited)
-        if out.requires_grad:
-            filtered(tape, "upfirdn2d", x, (out.bytes, x.bytes), visited, backward=True)
-        return out
+        return resample(tape, x, small, taps=self.taps**2, name="upfirdn2d")
 
 
 @register("BiasLeakyReLU", Example(((2, 4, 8, 8),)))

@@ -68,18 +68,9 @@ def resample(tape: Tape, x: Tensor, size: tuple[int, ...], *, taps: int, name: s
 def _resampled(tape: Tape, x: Tensor, size: tuple[int, ...], *, elements: int, name: str) -> Tensor:
     out = _points(tape, x, size)
     visited = out.numel * elements
-    tape.emit(
-        traffic(
-            name, Op.POOL, Phase.FORWARD, compute=x.dtype, read=x.bytes, written=out.bytes, elements=visited
-        )
-    )
+    filtered(tape, name, x, (x.bytes, out.bytes), visited)
     if out.requires_grad:
-        tape.emit(
-            traffic(
-                f"{name}_backward", Op.POOL, Phase.DGRAD, compute=x.dtype, read=out.bytes, written=x.bytes,
-                elements=visited,
-            )
-        )  # fmt: skip
+        filtered(tape, name, x, (out.bytes, x.bytes), visited, backward=True)
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
@@ -41,6 +41,14 @@ def functional(call: Call) -> nn.Module:
     return Function(lambda x, weight, bias=None: convolve(x, weight, bias, **given))
 
 
+def sample_by_sample(x: Torch, weight: Torch, bias: Torch | None, *, groups: int, **given: Any) -> Torch:  # noqa: ANN401 - of conv2d
+    """Convolve each sample with weights of its own, as parts of the channels of one grouped convolution."""
+    samples, channels, *size = x.shape
+    x = x.reshape(1, samples * channels, *size)
+    out = F.conv2d(x, weight, bias, groups=groups * samples, **given)
+    return out.view(samples, -1, *out.shape[2:])
+
+
 class _Conditional(Weighted):
     """A convolution whose weights are a mixture for each sample: one grouped convolution runs all of them."""
 
@@ -54,14 +62,11 @@ class _Conditional(Weighted):
 
     def forward(self, x: Torch, routing: Torch) -> Torch:
         """Mix, then convolve."""
-        samples, channels, *size = x.shape
         out_channels, *rest = self._shape
-        weight = (routing @ self.held("weight")).view(samples * out_channels, *rest)
+        weight = (routing @ self.held("weight")).view(x.shape[0] * out_channels, *rest)
         experts = self.held("bias")
         bias = None if experts is None else (routing @ experts).view(-1)
-        x = x.reshape(1, samples * channels, *size)
-        out = F.conv2d(x, weight, bias, groups=self._groups * samples, **self._given)
-        return out.view(samples, out_channels, *out.shape[2:])
+        return sample_by_sample(x, weight, bias, groups=self._groups, **self._given)
 
 
 @builds("CondConv2d")

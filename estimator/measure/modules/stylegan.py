@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
+from estimator.measure.modules.products import sample_by_sample
 from estimator.measure.modules.registry import Weighted, builds
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ class ModulatedConv2d(Weighted):
 
     def forward(self, x: Torch, styles: Torch) -> Torch:
         """Make the weights, then convolve sample by sample."""
-        samples, channels, *size = x.shape
         weight = self.held("weight")
         if self._demodulate:
             weight = weight * (weight.square().mean((1, 2, 3), keepdim=True)).rsqrt()
@@ -44,9 +44,8 @@ class ModulatedConv2d(Weighted):
             each = each * (each.square().sum((2, 3, 4)) + _SMALL).rsqrt()[:, :, None, None, None]
         if self._gain:
             each = each * torch.ones((1, 1, 1, 1, 1), dtype=each.dtype, device=each.device)
-        x = x.reshape(1, samples * channels, *size)
-        out = F.conv2d(x, each.flatten(0, 1).to(x.dtype), groups=self._groups * samples, **self._given)
-        return out.view(samples, -1, *out.shape[2:])
+        weight = each.flatten(0, 1).to(x.dtype)
+        return sample_by_sample(x, weight, None, groups=self._groups, **self._given)
 
 
 class FilteredLeakyReLU(Weighted):
