@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from estimator.layers.fusion import fused_layers
 from estimator.workload.kernel import IN_PLACE, Phase
@@ -11,25 +11,13 @@ from estimator.workload.kernel import IN_PLACE, Phase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from estimator.layers.tape import Tensor
-    from estimator.networks.graph import Node
+    from estimator.networks.calls import Call
     from estimator.workload.workload import LayerWork
 
     _Value = tuple[int, int]  # a storage, and how often it has been written over
 
 
-class _LoweredCall(Protocol):
-    @property
-    def node(self) -> Node: ...
-
-    @property
-    def arguments(self) -> tuple[Tensor, ...]: ...
-
-    @property
-    def outputs(self) -> tuple[Tensor, ...]: ...
-
-
-def compiled(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> tuple[LayerWork, ...]:
+def compiled(layers: Sequence[LayerWork], calls: Sequence[Call]) -> tuple[LayerWork, ...]:
     """Return the layers with a compiler's kernels; a merged one stays with its first layer."""
     lists = fused_layers([layer.kernels for layer in layers], _follows(layers, calls))
     return tuple(
@@ -38,7 +26,7 @@ def compiled(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> tupl
     )
 
 
-def _follows(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> list[bool]:
+def _follows(layers: Sequence[LayerWork], calls: Sequence[Call]) -> list[bool]:
     """Tell of each call whether it takes what the one before gives, and nothing else takes that.
 
     A layer that runs several times in a row keeps to itself.
@@ -46,7 +34,7 @@ def _follows(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> list
     values = _values(layers, calls)
     takers = Counter(value for taken, _ in values for value in taken)
     follows = []
-    before: _LoweredCall | None = None
+    before: Call | None = None
     given: set[_Value] = set()
     for call, (taken, gives) in zip(calls, values, strict=True):
         passed = given & taken
@@ -56,9 +44,7 @@ def _follows(layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]) -> list
     return follows
 
 
-def _values(
-    layers: Sequence[LayerWork], calls: Sequence[_LoweredCall]
-) -> list[tuple[set[_Value], set[_Value]]]:
+def _values(layers: Sequence[LayerWork], calls: Sequence[Call]) -> list[tuple[set[_Value], set[_Value]]]:
     """Return what each call takes and gives: memory, and how often it has been written over by then."""
     written: Counter[int] = Counter()
     values = []

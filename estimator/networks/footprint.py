@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from estimator.networks.optimizers import state_bytes, update_bytes
 from estimator.workload.workload import Footprint
@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from estimator.layers.tape import Tensor
-    from estimator.networks.graph import Node
+    from estimator.networks.calls import Call
     from estimator.networks.training import Training
     from estimator.workload.workload import LayerWork
 
 _BLOCK = re.compile(r"^((?:.*?\.)?\d+)(\.|$)")
-
-
-class _LoweredCall(Protocol):
-    node: Node
-    outputs: tuple[Tensor, ...]
-    saved: dict[int, int]
 
 
 def block_of(path: str) -> str | None:
@@ -46,7 +40,7 @@ class Segments:
     largest_peak_bytes: int
 
     @classmethod
-    def of(cls, calls: Sequence[_LoweredCall], in_flight: Sequence[int]) -> Segments:
+    def of(cls, calls: Sequence[Call], in_flight: Sequence[int]) -> Segments:
         """Cut the calls into blocks: the outermost numbered part of a path is one block."""
         inside: dict[str, int] = {}
         flying: dict[str, int] = {}

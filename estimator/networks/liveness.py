@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from estimator.layers.tape import Record, Tensor
+    from estimator.layers.tape import Record
+    from estimator.networks.calls import Call
 
 _PAIR = 2
 
 
-class LoweredCall(Protocol):
-    """One call of one layer: its values placed in the network's memory, and what its record holds."""
-
-    record: Record
-    arguments: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-
-
-def gradients_in_flight(calls: Sequence[LoweredCall]) -> list[int]:
+def gradients_in_flight(calls: Sequence[Call]) -> list[int]:
     """Return, for each call, the bytes of activation gradients alive while its backward runs.
 
     The gradient of a value is there from the backward of its last user to that of its maker. Layers whose
@@ -75,7 +68,7 @@ class _Flow:
     exceeds: bool
 
     @classmethod
-    def of(cls, call: LoweredCall) -> _Flow:
+    def of(cls, call: Call) -> _Flow:
         """Read one call; all that share its record are alike."""
         largest: dict[int, int] = {}
         for position, tensor in enumerate(call.arguments):
