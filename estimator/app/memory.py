@@ -14,7 +14,7 @@ from estimator.networks.lowering import lower
 from estimator.networks.optimizers import OPTIMIZERS
 from estimator.networks.training import Checkpointing
 from estimator.precision import POLICIES, DType
-from estimator.predict.fleet import product_path
+from estimator.predict.paths import product_path
 from estimator.predict.step import estimate_step
 from estimator.results.memory import DeviceMemory, MemoryResult, Remedy
 

@@ -17,8 +17,10 @@ from estimator.predict.factors import (
     time_factor_key,
     waiting_seconds,
 )
-from estimator.predict.fleet import Fleet, Picker, library_speed, path_of, regime_key, winograd_key
+from estimator.predict.fleet import Fleet, Picker
 from estimator.predict.gpu import launches, traffic_s, work_flops
+from estimator.predict.keys import library_speed, regime_key, winograd_key
+from estimator.predict.paths import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -8,7 +8,8 @@ from estimator.errors import suggestion
 from estimator.hardware.architecture import DeviceKind
 from estimator.precision import DType
 from estimator.predict.factors import software_factors
-from estimator.predict.fleet import product_path, sustained_share
+from estimator.predict.fleet import sustained_share
+from estimator.predict.paths import product_path
 from estimator.provenance import Assumption
 
 if TYPE_CHECKING:

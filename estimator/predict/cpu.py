@@ -203,10 +203,9 @@ def cpu_regime_key(calibration: Calibration, category: Category, software: Softw
 
 
 def _keys(category: Category, layout: str) -> Iterator[str]:
-    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), category.stem)):
-        for name in (f"{kind}@{category.direction}", kind):
-            yield f"{name}/{layout}"
-            yield name
+    for name in category.names():
+        yield f"{name}/{layout}"
+        yield name
 
 
 def cpu_time_factor(factors: SoftwareFactors, category: Category) -> float:

@@ -14,31 +14,24 @@ from estimator.hardware.architecture import DeviceKind
 from estimator.hardware.efficiency import Regime, Scale
 from estimator.precision import DType
 from estimator.predict.factors import library_factors, software_factors, time_factor_key
-from estimator.workload.kernel import IN_PLACE, Phase
+from estimator.predict.keys import library_kinds, library_speed, regime_key, winograd_key
+from estimator.predict.paths import path_of, vector_formats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from numpy.typing import NDArray
 
     from estimator.hardware.device import Device
     from estimator.hardware.efficiency import Calibration, SoftwareFactors
     from estimator.predict.table import Category
-    from estimator.software import Layout, Software
+    from estimator.software import Software
 
     Floats = NDArray[np.float64]
 
-_HALF = frozenset({DType.FP16, DType.BF16})
-_FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
-_SUMS_NARROW = "nvidia"  # its fp16 vector units have no wider sum
-_SCALED_BY = {"matrix": "matrix", "double": "double", "scarce": "double"}
 _NO_SCALE = Scale()
 _NO_WINOGRAD = Regime(compute=0.0, memory=0.0, depth=0.0)
 _V100_BYTES_PER_CLOCK = 7.35  # an SM's share of the bandwidth
 _V100_FEED_BYTES = 1024.0  # 512 fp16 multiply-adds a clock
-_BESIDE_INTEGERS = 1 / 1.36  # 36 integer instructions to 100 floating-point ones (NVIDIA, Turing whitepaper)
 _POWER_YEAR = 2016
-_FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 _THREADED_UNITS = frozenset({"SM", "SMX", "SMM", "CU", "Xe-core", "GPU core"})
 
 
@@ -59,81 +52,12 @@ class Column(NamedTuple):
     winograd_depth: Floats
 
 
-class Path(NamedTuple):
-    """The units a product runs on, and their peak in FLOP/s.
-
-    vector, matrix; half: vector units on half-precision data, summed in fp32; fp64 is double where it has
-    units of its own, scarce where a few do it for checks. ``share`` of the peak is left where the integer
-    work of a kernel takes turns with the products.
-    """
-
-    name: str
-    peak: float
-    share: float = 1.0
-
-    def scale(self, scale: Scale) -> float:
-        """Return what a group of devices attains on these units."""
-        return float(getattr(scale, self.scaled_by))
-
-    @property
-    def scaled_by(self) -> str:
-        """The field of a ``Scale`` that is for these units."""
-        return _SCALED_BY.get(self.name, "compute")
-
-
-def product_path(device: Device, dtype: DType) -> Path:
-    """Return the faster way the device has to multiply in ``dtype``.
-
-    fp16 and bf16 without units of their own are multiplied in fp32; TF32 on devices without it is fp32.
-    So is fp16 on NVIDIA's vector units: what doubles their rate (HFMA2) sums in fp16, and frameworks ask
-    for sums in fp32 (PyTorch: cublasGemmEx with CUDA_R_32F, cuDNN's convolutions with CUDNN_DATA_FLOAT).
-    Raises InputError when the device has neither.
-    """
-    matrix = device.peaks.matrix.get(dtype, 0.0)
-    vector = device.peaks.vector.get(dtype, 0.0)
-    wider = _FALLBACK.get(dtype)
-    if wider is not None:
-        wide = device.peaks.vector.get(wider, 0.0)
-        vector = wide if device.vendor == _SUMS_NARROW and wide else max(vector, wide)
-    if matrix <= 0 and vector <= 0:
-        known = sorted({str(d) for d in (*device.peaks.vector, *device.peaks.matrix)})
-        raise InputError(
-            f"{device.name} has no {dtype} arithmetic", hint=f"it has {', '.join(known) or 'no known peaks'}"
-        )
-    if dtype is DType.FP64:
-        full = vector >= _FULL_DOUBLE * device.peaks.vector.get(DType.FP32, 0.0)
-        return Path("double" if full else "scarce", max(matrix, vector))
-    share = _BESIDE_INTEGERS if device.architecture.integers_share_lanes else 1.0
-    return Path("matrix", matrix) if matrix > vector * share else Path("vector", vector, share)
-
-
 class _Paths(NamedTuple):
     """The distinct units some devices multiply a format on, which of them each uses, and its FLOP/s."""
 
     names: tuple[str, ...]
     which: NDArray[np.intp]
     attained: Floats
-
-
-def path_of(device: Device, category: Category) -> Path:
-    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32."""
-    dtype = category.dtype if category.dtype.is_floating else DType.FP32
-    if dtype in _HALF and (formats := _vector_formats(category)):
-        peak = max(device.peaks.vector.get(each, 0.0) for each in formats)
-        if peak:
-            return Path("half", peak)
-    return product_path(device, dtype)
-
-
-def _vector_formats(category: Category) -> tuple[DType, ...]:
-    """Return what a class whose half-precision kernels do without matrix units counts in; none for others.
-
-    Depth-wise convolutions have no matrix to multiply, and sum in fp32. Dilated ones of a row (sound) are as
-    fast in half precision as vector units are, in TF32 as matrix units (decision 11).
-    """
-    if category.kind.startswith("depthwise"):
-        return (DType.FP32,)
-    return (DType.FP16, DType.FP32) if category.kind == "conv.dilated" else ()
 
 
 class Picker:
@@ -260,7 +184,7 @@ class Fleet:
         """Return the units the devices run a class of kernels on, and the FLOP/s they attain there."""
         known: dict[tuple[DType, tuple[DType, ...]], _Paths] = self.__dict__["_paths_known"]
         dtype = category.dtype if category.dtype.is_floating else DType.FP32
-        key = (dtype, _vector_formats(category))
+        key = (dtype, vector_formats(category))
         if key not in known:
             paths = [path_of(device, category) for device in self.devices]
             names = tuple(dict.fromkeys(path.name for path in paths))
@@ -279,7 +203,7 @@ class Fleet:
     def _gain(self, category: Category) -> Floats:
         """Return how much faster a class of kernels runs by device and by release of the libraries."""
         known: dict[tuple[str, ...], Floats] = self.__dict__["_gains"]
-        key = (category.kind, *_library_kinds(category))
+        key = (category.kind, *library_kinds(category))
         if key not in known:
             releases: dict[int | None, float] = {}
             for device in self.devices:
@@ -295,11 +219,6 @@ class Fleet:
     def _winograd(self, category: Category, path: str) -> Regime | None:
         usable = category.kind == "conv" and path == "vector" and self.factors.winograd
         return self.calibration.gpu.regimes.get(winograd_key(category)) if usable else None
-
-
-def winograd_key(category: Category) -> str:
-    """Return the name of the Winograd path: for weight gradients cuDNN has it only in separate kernels."""
-    return "winograd.wgrad" if category.phase is Phase.WGRAD else "winograd"
 
 
 def bandwidth_of(device: Device) -> float:
@@ -348,37 +267,3 @@ def feed_share(device: Device, dtype: DType, feed: float) -> float:
         return 1.0
     rate = device.peaks.matrix[dtype] / (2 * device.units * device.clock_hz)
     return float((rate * dtype.itemsize / _V100_FEED_BYTES) ** -feed)
-
-
-def regime_key(regimes: Mapping[str, Regime], category: Category, path: str, layout: Layout) -> str:
-    """Return the name of the most specific efficiency there is: by kind, phase, path and layout."""
-    for key in regime_keys(category, path, layout):
-        if key in regimes:
-            return key
-    raise InputError(f"the calibration holds no efficiency for kernels of kind {category.kind!r}")
-
-
-def library_speed(scale: Scale, category: Category) -> tuple[str | None, float]:
-    """Return the entry of ``scale.kinds`` that holds for a class of kernels, and its value; 1 without one."""
-    for name in _library_kinds(category):
-        if name in scale.kinds:
-            return name, scale.kinds[name]
-    return None, 1.0
-
-
-def _library_kinds(category: Category) -> tuple[str, ...]:
-    """Return the names under which ``Scale.kinds`` may hold a class of kernels, the most specific first."""
-    stem = category.stem
-    if category.dtype is DType.FP64:
-        return f"{stem}/fp64", stem
-    either = f"{stem}@{category.direction}", stem
-    return (f"{stem}/half", *either) if category.dtype in _HALF else either
-
-
-def regime_keys(category: Category, path: str, layout: str) -> Iterator[str]:
-    """Give the names an efficiency may stand under, most specific first."""
-    for kind in dict.fromkeys((category.kind.removesuffix(IN_PLACE), category.stem)):
-        for name in (f"{kind}@{category.direction}", kind):
-            yield f"{name}/{path}/{layout}"
-            yield f"{name}/{path}"
-            yield name

@@ -13,7 +13,6 @@ from estimator.predict.collectives import data_parallel_s, exchange_s
 from estimator.predict.cpu import cpu_peak
 from estimator.predict.estimate import Bound, BoundTimes, LayerTimes, PhaseTimes, StepEstimate
 from estimator.predict.factors import host_seconds, host_shares, software_factors
-from estimator.predict.fleet import product_path
 from estimator.predict.interval import (
     DEFAULT_COVERAGE,
     find_spread,
@@ -22,6 +21,7 @@ from estimator.predict.interval import (
     tier_of,
     time_range,
 )
+from estimator.predict.paths import product_path
 from estimator.predict.sweep import kernel_times, with_host
 from estimator.predict.table import BACKWARD, PHASES, build_table
 from estimator.workload.kernel import Phase

@@ -12,8 +12,9 @@ from estimator.errors import InputError
 from estimator.hardware.architecture import DeviceKind
 from estimator.predict.cpu import cpu_peak, cpu_times
 from estimator.predict.factors import host_seconds, software_factors
-from estimator.predict.fleet import Fleet, bandwidth_of, path_of
+from estimator.predict.fleet import Fleet, bandwidth_of
 from estimator.predict.gpu import gpu_times
+from estimator.predict.paths import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

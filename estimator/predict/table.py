@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from estimator.workload.kernel import ConvShape, GemmShape, Op, Phase
+from estimator.workload.kernel import IN_PLACE, ConvShape, GemmShape, Op, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,6 +53,12 @@ class Category(NamedTuple):
     def direction(self) -> str:
         """The pass it belongs to: what is computed again in the backward pass is forward work."""
         return "forward" if self.phase in _FORWARD else "backward"
+
+    def names(self) -> Iterator[str]:
+        """Give the names an efficiency of this class may stand under, most specific first."""
+        for kind in dict.fromkeys((self.kind.removesuffix(IN_PLACE), self.stem)):
+            yield f"{kind}@{self.direction}"
+            yield kind
 
 
 class ProductShape(NamedTuple):

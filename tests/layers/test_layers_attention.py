@@ -13,6 +13,7 @@ from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Mode, Software
 from estimator.workload.kernel import Op, Phase
+from tests.layers.layers_shared import kept_by_torch
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Record
@@ -281,29 +282,6 @@ def test_what_does_not_fit_is_refused(
     assert caught.value.argument == blamed
 
 
-def kept_by_torch(module: Any, *inputs: Any) -> int:  # noqa: ANN401  (torch is optional)
-    """Bytes of all distinct memory autograd keeps besides parameters, un-fused attention."""
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    kept: dict[int, int] = {}
-    alive = []
-
-    def pack(tensor: torch.Tensor) -> torch.Tensor:
-        storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
-        alive.append(tensor)
-        return tensor
-
-    with (
-        torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
-        sdpa_kernel(SDPBackend.MATH),
-    ):
-        module(*inputs)
-    weights = {p.untyped_storage().data_ptr() for p in module.parameters()}
-    return sum(size for pointer, size in kept.items() if pointer not in weights)
-
-
 def hand_written(heads: int, kv_heads: int, dropout: float) -> Any:  # noqa: ANN401  (torch is optional)
     """Attention as language models write it: one projection, heads by views, joined by a transpose."""
     import torch
@@ -338,7 +316,8 @@ def test_direct_style_keeps_what_hand_written_attention_keeps(
         "MultiheadAttention", (batch, 20, 64), num_heads=heads, num_kv_heads=kv_heads, head_dim=16,
         dropout=dropout, kernel="math",
     )  # fmt: skip
-    assert saved(result) == kept_by_torch(hand_written(heads, kv_heads, dropout), x)
+    module = hand_written(heads, kv_heads, dropout)
+    assert saved(result) == kept_by_torch(module, x, besides=module.parameters())
 
 
 @pytest.mark.torch

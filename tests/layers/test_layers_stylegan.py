@@ -18,6 +18,7 @@ from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Software
 from estimator.workload.kernel import Op, Phase
+from tests.layers.layers_shared import kept_by_torch
 
 if TYPE_CHECKING:
     from estimator.layers.base import Layer
@@ -29,23 +30,6 @@ SAMPLES, CHANNELS, OUT, POINTS = 3, 6, 10, 9
 def run(layer: Layer, *shapes: tuple[int, ...]) -> Record:
     setting = Setting(policy=POLICIES.get("fp32"), software=Software(era=2024))
     return record(layer, tuple(Signature(shape, DType.FP32, requires_grad=True) for shape in shapes), setting)
-
-
-def kept(function: Any, *tensors: Any) -> int:  # noqa: ANN401 - torch is optional
-    """Return the bytes of distinct memory that autograd keeps, without the leaves."""
-    torch = pytest.importorskip("torch")
-    leaves = {t.untyped_storage().data_ptr() for t in tensors}
-    found: dict[int, int] = {}
-
-    def keep(t: Any) -> Any:  # noqa: ANN401
-        if t.untyped_storage().data_ptr() not in leaves:
-            found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
-        return t
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda t: t):
-        out = function(*tensors)
-        del out
-    return sum(found.values())
 
 
 @pytest.mark.torch
@@ -70,7 +54,7 @@ def test_a_modulated_convolution_keeps_what_autograd_keeps() -> None:
         )
         return results
 
-    theirs = kept(modulated, x, styles, weight)
+    theirs = kept_by_torch(modulated, x, styles, weight, besides=(x, styles, weight, gain))
     left = run(
         ModulatedConv2d(out_channels=OUT, kernel_size=3, padding=2),
         (SAMPLES, CHANNELS, POINTS, POINTS),
@@ -78,8 +62,7 @@ def test_a_modulated_convolution_keeps_what_autograd_keeps() -> None:
     )
     assert left.outputs[0].shape == (SAMPLES, OUT, *results[0].shape[2:])
     ours = sum(size for storage, size in left.saved if storage >= 0)
-    # The gain, a buffer, is among theirs; the rest are the same tensors.
-    assert ours == theirs - gain.nbytes
+    assert ours == theirs
 
 
 def test_samples_are_groups_of_one_convolution() -> None:

@@ -12,6 +12,7 @@ from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Software
 from estimator.workload.kernel import Phase
+from tests.layers.layers_shared import kept_by_torch
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Record
@@ -89,21 +90,10 @@ OTHER_MEMORY = {"LogSigmoid", "EmbeddingBag"}
 @pytest.mark.parametrize("name", sorted(set(NAMES) - OTHER_MEMORY))
 def test_kept_memory(name: str) -> None:
     theirs = module(name)
-    own = {t.untyped_storage().data_ptr() for t in (*theirs.parameters(), *theirs.buffers())}
-    kept: dict[int, int] = {}
-
-    def pack(tensor: Any) -> Any:  # noqa: ANN401 - torch is optional
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
     given = [x.requires_grad_() if x.is_floating_point() and i < len(LAYERS.get(name).example.shapes) else x
              for i, x in enumerate(inputs(name))]  # fmt: skip
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        out = theirs(*given)
-    assert sum(size for _, size in ours(name).saved) == sum(kept.values())
-    del out
+    kept = kept_by_torch(theirs, *given, besides=(*theirs.parameters(), *theirs.buffers()))
+    assert sum(size for _, size in ours(name).saved) == kept
 
 
 FREE = frozenset(

@@ -12,6 +12,7 @@ from estimator.layers.tape import Setting, Signature
 from estimator.precision import POLICIES, DType
 from estimator.software import Mode, Software
 from estimator.workload.kernel import Op, Phase
+from tests.layers.layers_shared import kept_by_torch
 
 if TYPE_CHECKING:
     from estimator.layers.tape import Record
@@ -174,29 +175,6 @@ def test_squeeze_excitation_weighs_channels_by_their_means() -> None:
     assert parameters(by_ratio) == parameters(result)
 
 
-def kept_by_torch(module: Any, *inputs: Any) -> int:  # noqa: ANN401  (torch is optional)
-    """Bytes of all distinct memory autograd keeps besides parameters, un-fused attention."""
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    kept: dict[int, int] = {}
-    alive = []
-
-    def pack(tensor: torch.Tensor) -> torch.Tensor:
-        storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
-        alive.append(tensor)
-        return tensor
-
-    with (
-        torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
-        sdpa_kernel(SDPBackend.MATH),
-    ):
-        module(*inputs)
-    weights = {p.untyped_storage().data_ptr() for p in module.parameters()}
-    return sum(size for pointer, size in kept.items() if pointer not in weights)
-
-
 @pytest.mark.torch
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize(
@@ -212,7 +190,7 @@ def test_layers_keep_and_weigh_what_pytorchs_do(kind: str, batch: int, arguments
     inputs = inputs[: 2 if "Decoder" in kind else 1]
     result = run(kind, *[tuple(x.shape) for x in inputs], kernel="math", **arguments)
     assert parameters(result) == sum(p.numel() for p in module.parameters())
-    assert saved(result) == kept_by_torch(module, *inputs)
+    assert saved(result) == kept_by_torch(module, *inputs, besides=module.parameters())
 
 
 @pytest.mark.torch

@@ -10,8 +10,9 @@ from estimator.errors import InputError
 from estimator.hardware.device import derive_peaks
 from estimator.hardware.efficiency import Scale
 from estimator.precision import DType
-from estimator.predict.fleet import Fleet, path_of, product_path
+from estimator.predict.fleet import Fleet
 from estimator.predict.gpu import combine, gpu_times
+from estimator.predict.paths import path_of, product_path
 from estimator.predict.products import tile_flops
 from estimator.predict.table import Category, table_of
 from estimator.software import Layout, Software
