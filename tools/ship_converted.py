@@ -41,7 +41,7 @@ COLUMNS = (
 def names() -> list[str]:
     """Return every architecture as ``package:name``."""
     return [f"torchvision:{n}" for n in vision.torchvision_names()] + [
-        f"timm:{n}" for n in vision.timm_names()
+        f"timm:{n}" for n in vision.timm_names() + vision.timm_names_for_inference()
     ]
 
 

@@ -18,7 +18,7 @@ from estimator.predict.factors import (
     waiting_seconds,
 )
 from estimator.predict.fleet import Fleet, Picker
-from estimator.predict.gpu import launches, traffic_s, work_flops
+from estimator.predict.gpu import inverse_depth, launches, traffic_s, work_flops
 from estimator.predict.keys import library_speed, regime_key, winograd_key
 from estimator.predict.paths import path_of
 
@@ -77,7 +77,7 @@ class GpuEntries:
         peak = pick("compute")[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             compute_s = np.where(work > 0, work / peak, 0.0)
-            inverse_k = np.where(table.k > 0, 1.0 / table.k, 0.0)
+        inverse_k = inverse_depth(table, pick)[:, 0]
         paths = [path_of(device, category) for category in table.categories]
         keys = [
             regime_key(self.start.gpu.regimes, category, path.name, software.layout)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from estimator.convert.torch_trace import Ref
 from estimator.convert.torch_translate import UntranslatableError, arguments, translates
 
 if TYPE_CHECKING:
-    from estimator.convert.entries import Source
     from estimator.convert.torch_trace import Call
     from estimator.convert.torch_translate import Translation
-
-_USUAL_RANK = 4  # (batch, heads, length, dim)
 
 
 @translates("torch.nn.functional.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention")
@@ -32,39 +27,7 @@ def scaled_dot_product_attention(t: Translation, call: Call) -> None:
         args["mask"] = True  # a mask of truth values is turned into one of numbers
     elif mask is not None:
         sources.append(t.source(mask))
-    rank = len(t.shape(a["query"]))
-    if rank == _USUAL_RANK:
-        source = t.step(call, "ScaledDotProductAttention", args, sources)
-    else:
-        flat = [
-            t.step(call, "Reshape", {"shape": _four(t, r), "start_dim": 0}, [s])
-            for r, s in zip(operands, sources, strict=False)
-        ]
-        if mask is not None and len(sources) > len(operands):
-            flat.append(_four_of_mask(t, call, mask, sources[-1], rank))
-        source = t.step(call, "ScaledDotProductAttention", args, flat)
-        shape = list(t.flexible(Ref(call.outputs[0])))
-        source = t.step(call, "Reshape", {"shape": shape, "start_dim": 0}, [source])
-    t.hold(call, source)
-
-
-def _four_of_mask(t: Translation, call: Call, mask: Ref, source: Source, rank: int) -> Source:
-    """Return a mask with the dimensions that four of the scores have."""
-    shape = t.shape(mask)
-    if len(shape) != rank:
-        return source  # it is broadcast over what is joined
-    if rank < _USUAL_RANK:
-        return t.step(call, "Unsqueeze", {"dim": 1}, [source])
-    joined = [-1 if any(t.factors(mask)) else prod(shape[:-3]), *shape[-3:]]
-    return t.step(call, "Reshape", {"shape": joined, "start_dim": 0}, [source])
-
-
-def _four(t: Translation, ref: Ref) -> list[int]:
-    """Return the shape (batch, heads, length, dim) of one of another rank."""
-    shape = list(t.flexible(ref))
-    if len(shape) < _USUAL_RANK:
-        return [shape[0], 1, *shape[1:]]
-    return [-1, *shape[-3:]]
+    t.hold(call, t.step(call, "ScaledDotProductAttention", args, sources))
 
 
 @translates("torch.nn.functional.multi_head_attention_forward")

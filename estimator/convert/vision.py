@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from estimator.convert.torch_trace import Torch
 
 IMAGE = "image"
+FOR_INFERENCE = "_reparam"  # ends the names of timm's modules whose branches are merged after training
 QUICK = bool(
     os.environ.get("ESTIMATOR_QUICK_CONVERSION")
 )  # only networks that take any image size as they are
@@ -53,6 +54,30 @@ def _torchvision() -> Any:  # noqa: ANN401 - an optional package
 def timm_names() -> list[str]:
     """Return every architecture that timm registers."""
     return list(_timm().list_models())
+
+
+def timm_names_for_inference() -> list[str]:
+    """Return the names of the modules that ``timm.utils.reparameterize_model`` changes, as merged."""
+    found = []
+    for name in timm_names():
+        with weightless():
+            module = _timm().create_model(name)
+        if any(hasattr(part, way) for part in module.modules() for way in _MERGES):
+            found.append(name + FOR_INFERENCE)
+    return found
+
+
+_MERGES = ("fuse", "reparameterize", "switch_to_deploy")  # what that function looks for
+
+
+def _timm_module(name: str, **sizes: int) -> Torch:
+    """Return one of timm's modules, without weights; merged where the name asks for it."""
+    short = name.removesuffix(FOR_INFERENCE)
+    with weightless():
+        module = _timm().create_model(short, **sizes)
+        if short == name:
+            return module
+        return importlib.import_module("timm.utils").reparameterize_model(module.eval())
 
 
 def timm_old_names() -> dict[str, str]:
@@ -88,8 +113,7 @@ def module_of(name: str) -> tuple[Torch, list[tuple[int, ...]]]:
     """Return the module of ``package:name`` at its usual size, without weights, and its input shapes."""
     package, short = name.split(":", 1)
     if package == "timm":
-        with weightless():
-            module = _timm().create_model(short)
+        module = _timm_module(short)
         return module.to("meta"), [tuple(module.default_cfg.get("input_size", (3, 224, 224)))]
     models = _torchvision().models
     inputs = _torchvision_inputs(short, models)
@@ -107,21 +131,18 @@ def _torchvision_module(name: str, size: int) -> Torch:
 
 def from_timm(name: str) -> Converted:
     """Return ``timm:NAME``. Raises InputError where there is no such name or it cannot be traced."""
-    timm = _timm()
-    _check(name, timm.list_models(), "timm")
-    with weightless():
-        module = timm.create_model(name)
+    _check(name.removesuffix(FOR_INFERENCE), timm_names(), "timm")
+    module = _timm_module(name)
     shape = tuple(module.default_cfg.get("input_size", (3, 224, 224)))
     takes_size = True
 
     def build(size: int) -> Torch:
         nonlocal takes_size
         if takes_size:
-            with weightless():
-                try:
-                    return timm.create_model(name, img_size=size)
-                except TypeError:
-                    takes_size = False
+            try:
+                return _timm_module(name, img_size=size)
+            except TypeError:
+                takes_size = False
         return module
 
     source = "https://github.com/huggingface/pytorch-image-models"

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from estimator.layers.arguments import Positive, Share
 from estimator.layers.base import Example, Layer, LayerError, register
-from estimator.layers.functional.attention import Mask, attention, is_flash, relative_bias
+from estimator.layers.functional.attention import (
+    Mask,
+    attention,
+    attention_of_any_rank,
+    is_flash,
+    relative_bias,
+)
 from estimator.layers.functional.movement import contiguous, moved, permute, reshape, select, split
 from estimator.layers.functional.norms import layer_norm, rms_norm
 from estimator.layers.functional.pointwise import broadcast, fork
@@ -29,7 +35,8 @@ class ScaledDotProductAttention(Layer):
     """``(N, H, L, D), (N, G, S, D), (N, G, S, V)[, mask] -> (N, H, L, V)``; H a multiple of G.
 
     A mask as fourth input is added to the scores, over which it broadcasts; ``mask: true`` stands for one
-    that is made outside the network.
+    that is made outside the network. Of another rank, ``(*, L, D), (*, S, D), (*, S, V) -> (*, L, V)``, no
+    fused kernel takes it.
     """
 
     dropout: Share = 0.0
@@ -40,7 +47,8 @@ class ScaledDotProductAttention(Layer):
 
     def forward(self, tape: Tape, *inputs: Tensor) -> Tensor:
         """Attend."""
-        if len(inputs) not in (_SEPARATE, _SEPARATE + 1) or {len(t.shape) for t in inputs[:3]} != {_BY_HEADS}:
+        ranks = {len(t.shape) for t in inputs[:_SEPARATE]}
+        if len(inputs) not in (_SEPARATE, _SEPARATE + 1) or len(ranks) > 1 or min(ranks) <= _UNBATCHED:
             raise LayerError(
                 f"{self.type_name} takes query, key and value, each (batch, heads, length, features), and "
                 f"perhaps a mask, got {[list(t.shape) for t in inputs]}"
@@ -48,11 +56,14 @@ class ScaledDotProductAttention(Layer):
         q, k, v, *masks = inputs
         bias = masks[0] if masks else None
         if bias is not None:
-            scores = (*q.shape[:3], k.shape[2])
+            scores = (*q.shape[:-1], k.shape[-2])
             if broadcast(bias.shape, scores, "attention mask") != scores:
                 raise LayerError(f"attention mask {list(bias.shape)} does not fit scores {list(scores)}")
         mask = Mask(causal=self.causal, window=self.window, padding=self.mask, bias=bias)
-        return attention(tape, q, k, v, flash=is_flash(tape, self.kernel), mask=mask, p=self.dropout)
+        if ranks == {_BY_HEADS}:
+            return attention(tape, q, k, v, flash=is_flash(tape, self.kernel), mask=mask, p=self.dropout)
+        fused = is_flash(tape, self.kernel)
+        return attention_of_any_rank(tape, q, k, v, asked_fused=fused, mask=mask, p=self.dropout)
 
 
 @register("RoPE", Example(((2, 4, 10, 8),)))

@@ -7,11 +7,14 @@ is computed but shapes and counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from estimator.precision import DType, PrecisionPolicy
     from estimator.software import Software
     from estimator.workload.kernel import Kernel
@@ -120,6 +123,16 @@ class Tape:
     def training(self) -> bool:
         """Whether a backward pass follows."""
         return self.setting.training
+
+    @contextmanager
+    def policy_of(self, policy: PrecisionPolicy) -> Iterator[None]:
+        """Put other number formats in force for a while."""
+        before = self.setting
+        self.setting = replace(before, policy=policy)
+        try:
+            yield
+        finally:
+            self.setting = before
 
     def new(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from estimator.precision import DType
-from estimator.predict.products import tile_flops
+from estimator.predict.products import steps_deep, tile_flops
 from estimator.predict.table import PHASES
 from estimator.workload.kernel import Phase
 
@@ -79,7 +79,7 @@ def _times(table: KernelTable, fleet: Fleet) -> KernelTimes:
     pick = _picker(table, fleet)
     work = work_flops(table, fleet, pick)
     with np.errstate(divide="ignore", invalid="ignore"):
-        depth = np.where(table.k[:, None] > 0, pick("depth") / table.k[:, None], 0.0)
+        depth = pick("depth") * inverse_depth(table, pick)
         compute_s = np.where(work > 0, work * (1.0 + depth) / pick("compute"), 0.0)
     memory_s = traffic_s(table, fleet, pick("memory"))
     busy_s = combine(compute_s, memory_s, pick("order"))
@@ -97,6 +97,12 @@ def _times(table: KernelTable, fleet: Fleet) -> KernelTimes:
         serial_s=serial_s,
         compute_bound=compute_s > memory_s,
     )
+
+
+def inverse_depth(table: KernelTable, pick: Picker) -> Floats:
+    """Return ``(K, D)`` one over the depth of each product, which shares what a tile costs beside it."""
+    k = table.k[:, None]
+    return np.where(k > 0, 1.0 / steps_deep(k, matrix=pick("matrix") > 0), 0.0)
 
 
 def combine(compute_s: Floats, memory_s: Floats, order: Floats) -> Floats:

@@ -33,6 +33,11 @@ MATRIX_CHANNELS, VECTOR_CHANNELS = 8, 1
 _SPLIT_DEPTH = 128  # the least K one part of a split product keeps
 
 
+def steps_deep(k: Floats, *, matrix: bool | NDArray[np.bool_]) -> Floats:
+    """Return how deep a product is in an inner loop of whole steps: at least one step of it is run."""
+    return np.maximum(k, np.where(matrix, MATRIX_DEPTH, VECTOR_DEPTH))
+
+
 def tile_flops(
     batch: Floats, m: Floats, n: Floats, k: Floats, units: Floats, *, matrix: bool
 ) -> NDArray[np.float64]:

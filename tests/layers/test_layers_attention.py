@@ -334,3 +334,18 @@ def test_flops_and_parameters_are_those_pytorch_counts(inputs: int) -> None:
     result = run("MultiheadAttention", *[(3, 20, 64)] * inputs, num_heads=4, kernel="math")
     assert flops(result, Phase.FORWARD, *BACKWARD) == counter.get_total_flops()
     assert parameters(result) == sum(p.numel() for p in module.parameters())
+
+
+def test_a_query_of_five_dimensions_is_attended_by_products_of_their_own() -> None:
+    """No fused kernel of PyTorch takes it; its math kernel works on halves in fp32 since PyTorch 2.5."""
+    shapes = ((2, 3, 4, 64, 8),) * 3
+    new, old = (
+        run("ScaledDotProductAttention", *shapes, policy="amp", software=Software(era=era))
+        for era in (2025, 2024)
+    )
+    for result in (new, old):
+        assert result.outputs[0].shape == shapes[0]
+        assert {k.op for k in result.kernels} >= {Op.BMM, Op.SOFTMAX}
+    assert {k.compute for k in new.kernels if k.op is Op.BMM} == {DType.FP32}
+    assert {k.compute for k in old.kernels if k.op is Op.BMM} == {DType.FP16}
+    assert new.outputs[0].dtype is old.outputs[0].dtype is DType.FP16

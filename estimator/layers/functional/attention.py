@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from estimator.layers.base import LayerError
-from estimator.layers.functional.movement import contiguous, permute, repeat, transpose
-from estimator.layers.functional.pointwise import dropout, operand_gradient, pointwise, unary
+from estimator.layers.functional.movement import contiguous, permute, repeat, reshape, transpose
+from estimator.layers.functional.pointwise import cast, dropout, operand_gradient, pointwise, unary
 from estimator.layers.functional.products import matmul, product_inputs
 from estimator.layers.functional.reductions import softmax
 from estimator.layers.strides import preserved
-from estimator.precision import DType
+from estimator.precision import POLICIES, DType
 from estimator.software import AttentionKernel, Mode
 from estimator.workload.build import fused_attention, traffic
 from estimator.workload.kernel import GemmShape, Op, Phase
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
 
 FIRST_FLASH_ERA = 2022  # Dao et al., FlashAttention, arXiv:2205.14135
+FIRST_WIDE_MATH_ERA = 2025  # the year after PyTorch 2.5, whose math kernel sums halves in fp32
+_BY_HEADS = 4  # dimensions of (batch, heads, length, features)
+_HALVES = frozenset({DType.FP16, DType.BF16})
 _RANDOM_STATE_BYTES = 24  # seed and offset that a fused kernel keeps to draw its dropout again
 
 
@@ -72,6 +76,43 @@ def attention(
     check(q, k, v)
     mask = mask or Mask()
     return _flash(tape, q, k, v, mask) if flash else _math(tape, q, k, v, mask, p=p)
+
+
+def attention_of_any_rank(
+    tape: Tape, q: Tensor, k: Tensor, v: Tensor, *, asked_fused: bool, mask: Mask, p: float
+) -> Tensor:
+    """Return the same of ``(*, L, D), (*, S, D), (*, S, V)``, which no fused kernel of PyTorch takes.
+
+    Where one was asked for (``asked_fused``), the function itself falls back to the math kernel (ATen,
+    sdp_utils: "all fused kernels require 4 dimensions"), which works on halves in fp32 since PyTorch 2.5.
+    """
+    q4, k4, v4 = (_by_heads(tape, each) for each in (q, k, v))
+    check(q4, k4, v4)
+    if mask.bias is not None:
+        mask = replace(mask, bias=_mask_by_heads(tape, mask.bias, len(q.shape)))
+    _, out_dtype, (q4, k4, v4) = product_inputs(tape, q4, k4, v4)
+    if asked_fused and out_dtype in _HALVES and tape.setting.software.era >= FIRST_WIDE_MATH_ERA:
+        q4, k4, v4 = (cast(tape, each, DType.FP32) for each in (q4, k4, v4))
+        with tape.policy_of(POLICIES.get("fp32")):
+            y = _math(tape, q4, k4, v4, mask, p=p)
+        y = cast(tape, y, out_dtype)
+    else:
+        y = _math(tape, q4, k4, v4, mask, p=p)
+    return reshape(tape, y, (*q.shape[:-1], v.shape[-1]))
+
+
+def _by_heads(tape: Tape, x: Tensor) -> Tensor:
+    """Return ``(*, L, D)`` as ``(N, H, L, D)``; a copy where the order of memory asks for one."""
+    *before, length, features = x.shape
+    heads = before[-1] if len(before) > 1 else 1
+    return reshape(tape, x, (prod(before) // heads, heads, length, features))
+
+
+def _mask_by_heads(tape: Tape, bias: Tensor, rank: int) -> Tensor:
+    """Return a mask for scores of ``rank`` dimensions as one for four."""
+    full = (1,) * (rank - len(bias.shape)) + bias.shape
+    heads = full[-3] if rank > _BY_HEADS else 1
+    return reshape(tape, bias, (prod(full[:-2]) // heads, heads, *full[-2:]))
 
 
 def check(q: Tensor, k: Tensor, v: Tensor) -> None:

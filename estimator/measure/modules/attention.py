@@ -36,18 +36,18 @@ def attend(
     math_kernel: bool,
 ) -> Torch:
     """Return ``softmax(q k^T / sqrt(D)) v``; ``mask`` is added or, of truth values, keeps what is true."""
-    groups = q.shape[1] // k.shape[1]
+    groups = q.shape[-3] // k.shape[-3]
     if groups > 1:
-        k, v = (t.repeat_interleave(groups, 1) for t in (k, v))
+        k, v = (t.repeat_interleave(groups, -3) for t in (k, v))
     if not math_kernel:
         alone = causal and mask is None
         if causal and mask is not None:
-            mask = _both(mask, band(q.shape[2], k.shape[2], None, q.device))
+            mask = _both(mask, band(q.shape[-2], k.shape[-2], None, q.device))
         return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=p, is_causal=alone)
     root = math.sqrt(1 / math.sqrt(q.shape[-1]))
     scores = (q * root) @ (k * root).transpose(-2, -1)
     if causal:
-        scores = scores.masked_fill(~band(q.shape[2], k.shape[2], None, q.device), -math.inf)
+        scores = scores.masked_fill(~band(q.shape[-2], k.shape[-2], None, q.device), -math.inf)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is torch.bool else scores + mask
     weights = scores.softmax(-1)
@@ -67,11 +67,11 @@ def _both(mask: Torch, kept: Torch) -> Torch:
 class Masks(nn.Module):  # type: ignore[misc]
     """What keeps queries from keys, made once outside the measured time."""
 
-    def __init__(self, call: Call, *, batch: int, queries: int, keys: int) -> None:
+    def __init__(self, call: Call, *, batch: int, queries: int, keys: int, rank: int = 4) -> None:
         super().__init__()
         given = call.arguments()
         kept = band(queries, keys, given["window"], None) if given["window"] else None
-        padding = torch.ones(batch, 1, 1, keys, dtype=torch.bool) if given["mask"] else None
+        padding = torch.ones(batch, *[1] * (rank - 2), keys, dtype=torch.bool) if given["mask"] else None
         mask = kept & padding if kept is not None and padding is not None else kept
         self.register_buffer("mask", padding if mask is None else mask, persistent=False)
         self.causal = bool(given["causal"]) and kept is None
@@ -92,8 +92,8 @@ class Masks(nn.Module):  # type: ignore[misc]
 @builds("ScaledDotProductAttention")
 def scaled_dot_product(call: Call) -> nn.Module:
     """Build the bare product."""
-    (batch, _, queries, _), (_, _, keys, _) = call.inputs[0].shape, call.inputs[1].shape
-    return Masks(call, batch=batch, queries=queries, keys=keys)
+    query, key = call.inputs[0].shape, call.inputs[1].shape
+    return Masks(call, batch=query[0], queries=query[-2], keys=key[-2], rank=len(query))
 
 
 class Rotary(nn.Module):  # type: ignore[misc]
