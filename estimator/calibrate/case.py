@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import NetworkRef, UncoveredError, network_of
@@ -136,7 +136,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         raise UncoveredError(f"mode {row.mode!r} not supported")
     facts = row_facts(row)
     network, alias = network_of(tables, row.model, facts)
-    network = _traced_name(network, row)
+    network = _traced_name(network, row, tables)
     precision, guessed = precision_of(row, tables)
     count = row.devices or _count_from_hours(row)
     layout, stated = parallelism_of(row, count)
@@ -195,11 +195,13 @@ def _usual_optimizer(network: NetworkRef, alias: NetworkAlias | None, seq: int |
     return TRANSFORMER_OPTIMIZER if is_transformer else DEFAULT_OPTIMIZER
 
 
-def _traced_name(network: NetworkRef, row: MeasuredRow) -> NetworkRef:
-    """Take a label of timm's own benchmark as timm's name."""
-    if "timm" in row.framework and ":" not in network.name:
-        return NetworkRef(name=f"timm:{row.model}", params=network.params)
-    return network
+def _traced_name(network: NetworkRef, row: MeasuredRow, tables: AliasTables) -> NetworkRef:
+    """Take a label of timm's own benchmark as timm's name, with what its script does to the network."""
+    name = network.name
+    if "timm" in row.framework and ":" not in name:
+        name = f"timm:{row.model}"
+    changed = tables.search("variants", f"{row.source} | {row.source_path} | {row.model}")
+    return replace(network, name=name + changed["suffix"] if changed else name)
 
 
 def _allreduce(row: MeasuredRow, tables: AliasTables) -> Case:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from estimator.document import Value
 
-_TABLES = ("frameworks", "scripts", "sources", "datasets", "links", "errata")
+_TABLES = ("frameworks", "scripts", "variants", "sources", "datasets", "links", "errata")
 _PLACEHOLDER = re.compile(r"\$([a-z_]+)(\?)?")
 
 

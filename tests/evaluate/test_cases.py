@@ -12,6 +12,7 @@ from estimator.calibrate.case import Case, Uncovered, interpret, interpret_all, 
 from estimator.calibrate.row_aliases import read_alias_tables
 from estimator.calibrate.row_settings import era_of, software_of
 from estimator.calibrate.rows import read_rows
+from estimator.catalog.converted import converted_names
 from estimator.software import AttentionKernel, Layout, Mode, OptimizerKernels
 
 if TYPE_CHECKING:
@@ -50,6 +51,31 @@ def test_a_timm_row_names_timms_network(tables: AliasTables) -> None:
     assert dict(case.network.params)["image"] == 224
     assert (case.precision, case.inference, case.micro_batch) == ("amp-unscaled", False, 512)
     assert case.measured_s == pytest.approx(0.618983)
+
+
+def test_timms_inference_of_2025_merges_branches_first(tables: AliasTables) -> None:
+    """Its results count 2.08 M parameters of mobileone_s0 with PyTorch 2.9, 5.29 M before."""
+    row = replace(row_of("timm_train"), source_id="timm_infer", model="mobileone_s0", mode="forward")
+    names = {}
+    for version in ("240", "291"):
+        path = f"results/benchmark-infer-amp-nchw-pt{version}-cu124-rtx4090.csv"
+        case = interpret(replace(row, source_path=path), tables)
+        assert isinstance(case, Case), case
+        names[version] = case.network.name
+    assert names == {"240": "timm:mobileone_s0", "291": "timm:mobileone_s0_reparam"}
+    plain = interpret(replace(row, source_path=path, model="resnet50"), tables)
+    assert isinstance(plain, Case)
+    assert plain.network.name == "timm:resnet50"
+
+
+def test_every_merged_network_is_in_the_archive(tables: AliasTables) -> None:
+    source = (
+        "github.com/huggingface/pytorch-image-models | results/benchmark-infer-amp-nchw-pt291-cu128-4090.csv"
+    )
+    known = {name.removeprefix("timm:") for name in converted_names() if name.startswith("timm:")}
+    merged = {name for name in known if name.endswith("_reparam")}
+    named = {name for name in known - merged if tables.search("variants", f"{source} | {name}")}
+    assert {f"{name}_reparam" for name in named} == merged
 
 
 def test_no_optimizer_in_forward_backward(tables: AliasTables) -> None:
