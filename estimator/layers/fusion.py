@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from estimator.workload.kernel import Kernel
 
+_UNROLLED = 8  # TorchInductor's unroll_reductions_threshold
 _NORMS = frozenset({Op.BATCH_NORM, Op.LAYER_NORM, Op.GROUP_NORM, Op.SOFTMAX})
 
 
@@ -43,13 +44,20 @@ def fused_layers(
             for kernel in kernels:
                 if kernel.phase not in phases:
                     continue
-                merged = None if last is None else _merged(result[last[0]][last[1]], kernel)
+                one = _unrolled(kernel)
+                merged = None if last is None else _merged(result[last[0]][last[1]], one)
                 if last is not None and merged is not None:
                     result[last[0]][last[1]] = merged
                 else:
-                    result[index].append(kernel)
+                    result[index].append(one)
                     last = index, len(result[index]) - 1
     return tuple(tuple(kernels) for kernels in result)
+
+
+def _unrolled(kernel: Kernel) -> Kernel:
+    """Return a reduction of few elements each as what it becomes: element-wise code without a loop."""
+    few = kernel.op is Op.REDUCTION and kernel.bytes_read <= _UNROLLED * kernel.bytes_written
+    return replace(kernel, op=Op.ELEMENTWISE) if few else kernel
 
 
 def _merged(first: Kernel, second: Kernel) -> Kernel | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from estimator.layers.base import record
 from estimator.layers.fusion import fused, fused_layers
 from estimator.layers.library import LAYERS
@@ -80,3 +82,12 @@ def test_work_is_kept() -> None:
         assert sum(k.elementwise_flops for k in after) == sum(k.elementwise_flops for k in before)
         assert sum(k.bytes for k in after) <= sum(k.bytes for k in before)
         assert all(k.bytes_read >= 0 and k.bytes_written >= 0 for k in after)
+
+
+@pytest.mark.parametrize(("count", "op"), [(2, Op.ELEMENTWISE), (64, Op.REDUCTION)])
+def test_a_reduction_of_few_is_element_wise_code(count: int, op: Op) -> None:
+    """TorchInductor unrolls reductions of eight and fewer; two branches of SKNet are summed so."""
+    setting = Setting(policy=POLICIES.get("fp32"), software=Software(), training=False)
+    given = Signature((4, count, 64, 9), DType.FP32, requires_grad=False)
+    layer = LAYERS.get("Sum")(**dict[str, Any](dim=1))
+    assert [k.op for k in fused(record(layer, (given,), setting).kernels)] == [op]
