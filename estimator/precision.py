@@ -48,6 +48,8 @@ class PrecisionPolicy:
     ``weights`` is what parameters are stored in; ``product`` what matrix products and convolutions
     multiply in; ``activations`` what they write. ``autocast`` marks a policy that keeps fp32 weights
     and casts on the way into each product (torch.autocast); ``loss_scaling`` adds the unscale pass.
+    ``masters`` is the format of the copies of the weights that the optimizer updates, None where it updates
+    the weights themselves.
     """
 
     name: str
@@ -56,6 +58,7 @@ class PrecisionPolicy:
     activations: DType
     autocast: bool = False
     loss_scaling: bool = False
+    masters: DType | None = None
     description: str = ""
 
 
@@ -70,6 +73,9 @@ for _policy in (
                     description="fp32 storage, products on tensor cores with 10-bit mantissa"),
     PrecisionPolicy(name="fp16", weights=DType.FP16, product=DType.FP16, activations=DType.FP16,
                     description="pure half precision (.half())"),
+    PrecisionPolicy(name="fp16-master", weights=DType.FP16, product=DType.FP16, activations=DType.FP16,
+                    loss_scaling=True, masters=DType.FP32,
+                    description="half precision throughout, fp32 copies of the weights updated (Apex O2)"),
     PrecisionPolicy(name="bf16", weights=DType.BF16, product=DType.BF16, activations=DType.BF16,
                     description="pure bfloat16"),
     PrecisionPolicy(name="amp", weights=DType.FP32, product=DType.FP16, activations=DType.FP16,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from estimator.results.evaluation import Detail
 
-AMP, FP32, TF32 = ("amp", "amp-unscaled", "fp16", "amp-bf16", "bf16"), ("fp32",), ("tf32",)
+AMP, FP32, TF32 = ("amp", "amp-unscaled", "fp16", "fp16-master", "amp-bf16", "bf16"), ("fp32",), ("tf32",)
 _LLM = (
     "LLMFOUNDRY", "VTRAIN", "DGXC", "MBRIDGE", "BIGSCI", "BLOOM", "MEGATRON", "KORTHI", "TITAN", "MAXTEXT",
     "FLASHATTN", "MODELCARD", "OPT", "JAXTB", "LITGPT", "TINYLLAMA", "LEVANTER", "FAIRSEQ", "MODDED", "LLMC",

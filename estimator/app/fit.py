@@ -92,7 +92,8 @@ def sharded(workload: Workload, policy: PrecisionPolicy, parallel: Parallelism) 
             optimizer_bytes=-(-whole.optimizer_bytes // data),
             updating_bytes=-(-whole.updating_bytes // data),
         )
-    widening = DType.FP32.itemsize // policy.weights.itemsize if policy.weights in _HALVES else 1
+    wide = policy.masters is None and policy.weights in _HALVES  # else the optimizer's share holds the copies
+    widening = DType.FP32.itemsize // policy.weights.itemsize if wide else 1
     blocks: dict[str | None, int] = defaultdict(int)
     for layer in workload.layers:
         blocks[block_of(layer.path)] += layer.parameters

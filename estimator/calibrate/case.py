@@ -157,7 +157,7 @@ def _case(row: MeasuredRow, tables: AliasTables) -> Case:
         network=network,
         micro_batch=micro,
         step_samples=total,
-        optimizer="none" if row.mode == "forward_backward" else optimizer_of(row, default),
+        optimizer="none" if row.mode == "forward_backward" else optimizer_of(row, default, tables),
         count=count,
         nodes=_nodes(row, count),
         parallel=layout if stated or count == 1 or _is_replicated(network, micro) else None,

@@ -78,7 +78,7 @@ class GpuEntries:
         with np.errstate(divide="ignore", invalid="ignore"):
             compute_s = np.where(work > 0, work / peak, 0.0)
         inverse_k = inverse_depth(table, pick)[:, 0]
-        paths = [path_of(device, category) for category in table.categories]
+        paths = [path_of(device, category, software.era) for category in table.categories]
         keys = [
             regime_key(self.start.gpu.regimes, category, path.name, software.layout)
             for category, path in zip(table.categories, paths, strict=True)

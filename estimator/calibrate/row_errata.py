@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
 
@@ -15,10 +18,22 @@ _FIELDS = ("precision", "batch_size", "model")
 def corrected(row: MeasuredRow, tables: AliasTables) -> MeasuredRow:
     """Return the row with what its source says in place of what the table says; most rows stay as they are.
 
-    Numbers of rows are those of the tables as collected, which curated tables keep.
+    Numbers of rows are those of the tables as collected, which curated tables keep. What holds for all runs
+    of a script stands in the table of scripts.
     """
-    line = tables.errata.get((row.source_id, row.row))
-    if line is None:
-        return row
-    stated = {name: line[name] for name in _FIELDS if line[name]}
-    return replace(row, **stated)  # type: ignore[arg-type]  # text fields only
+    line = tables.errata.get((row.source_id, row.row), {})
+    stated = {name: line[name] for name in _FIELDS if line.get(name)}
+    return replace(row, **{**_by_script(row, tables), **stated})  # type: ignore[arg-type]  # text fields only
+
+
+def script_of(row: MeasuredRow, tables: AliasTables) -> Mapping[str, str]:
+    """Return what is known of the script that a row was measured with; nothing for most rows."""
+    return tables.search("scripts", f"{row.source} | {row.source_path} | {row.precision}") or {}
+
+
+def _by_script(row: MeasuredRow, tables: AliasTables) -> dict[str, str]:
+    script = script_of(row, tables)
+    found = {"model": script["model"]} if script.get("model") else {}
+    if (place := script.get("batch")) and (noted := re.search(place, row.notes)):
+        found["batch_size"] = noted[1]
+    return found

@@ -6,17 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import UncoveredError
+from estimator.calibrate.row_errata import script_of
 from estimator.software import CURRENT_ERA, AttentionKernel, Layout, Mode, OptimizerKernels, Software
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
 
 _FLAGS = re.compile(r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|CONTAMINATED|ANOMAL|[Aa]nomal")
 _POLICIES = frozenset(
-    {"fp64", "fp32", "tf32", "fp16", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8", "fp4"}
+    {"fp64", "fp32", "tf32", "fp16", "fp16-master", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8", "fp4"}
 )
 _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mixed|\bbf16 \(cl")
 _FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
@@ -36,7 +37,7 @@ _RELEASES = {
 _VERSION = re.compile(r"(?<![\d.])v?(\d)\.(\d{1,2})(?![\d])")
 _FLASH_YEAR = 2023  # scaled_dot_product_attention came with PyTorch 2.0
 _TF_CHANNELS_LAST_YEAR = 2019  # the layout pass of TensorFlow 1.13 and later
-_HALF = frozenset({"fp16", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8"})
+_HALF = frozenset({"fp16", "fp16-master", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8"})
 _OPTIMIZERS = (
     (r"\b(?:Fused)?AdamW\b|decoupled AdamW", "adamw"), (r"LAMB\b|\b(?:JIT)?Lamb\b", "lamb"),
     (r"NovoGrad", "adam"),
@@ -90,7 +91,7 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
     source = tables.sources.get(row.source_id)
     if text == "fp16" and source and source["fp16"]:
         text = source["fp16"]
-    if text == "amp" and (policy := _script(row, tables).get("amp")):
+    if text == "amp" and (policy := script_of(row, tables).get("amp")):
         return policy, None
     if text in ("amp", "bf16") and _BF16_MIXED.search(row.notes):
         return "amp-bf16", None
@@ -104,11 +105,6 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
     if found := re.search(r"precision[^;]{0,30}\b(fp16|fp32|tf32|bf16)\b", row.notes):
         return found[1], "precision taken from the notes"
     raise UncoveredError("precision not stated" if text in ("", "unknown") else f"precision {text!r} unknown")
-
-
-def _script(row: MeasuredRow, tables: AliasTables) -> Mapping[str, str]:
-    """Return what is known of the script that a row was measured with; nothing for most rows."""
-    return tables.search("scripts", f"{row.source} | {row.source_path} | {row.precision}") or {}
 
 
 def _usual_half(row: MeasuredRow) -> str:
@@ -126,7 +122,7 @@ def software_of(row: MeasuredRow, precision: str, tables: AliasTables) -> Softwa
         label += f" | {row.cuda_cudnn}"
     label += f" | on {row.device}"
     line = dict(tables.search("frameworks", label) or {})
-    line |= {key: text for key, text in _script(row, tables).items() if text}
+    line |= {key: text for key, text in script_of(row, tables).items() if text}
     framework = line.get("framework") or "pytorch"
     era = era_of(row, framework, tables)
     mode = Mode(line.get("mode") or "eager")
@@ -198,8 +194,10 @@ def copies_input(row: MeasuredRow) -> bool:
     return bool(_INPUT_COPY.search(row.notes))
 
 
-def optimizer_of(row: MeasuredRow, default: str) -> str:
-    """Optimizer named in the notes, else ``default``."""
+def optimizer_of(row: MeasuredRow, default: str, tables: AliasTables) -> str:
+    """Optimizer of the script, else the one named in the notes, else ``default``."""
+    if rule := script_of(row, tables).get("rule"):
+        return rule
     for pattern, name in _OPTIMIZERS:
         if re.search(pattern, row.notes):
             return name

@@ -30,7 +30,7 @@ Precision: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--precision", "-p", envvar="ESTIMATOR_PRECISION",
-        help="fp32, tf32, amp, amp-unscaled, amp-bf16, fp16, bf16, fp8 or fp64",
+        help="fp32, tf32, amp, amp-unscaled, amp-bf16, fp16, fp16-master, bf16, fp8 or fp64",
     ),
 ]  # fmt: skip
 Epochs: TypeAlias = Annotated[

@@ -108,30 +108,39 @@ def update_kernels(
 ) -> tuple[Kernel, ...]:
     """Return the kernels of one optimizer step over parameter tensors of ``sizes`` elements.
 
-    Before 2023 frameworks zeroed gradients instead of freeing them; loss scaling reads and writes every
-    gradient once more. A fused optimizer finds all gradients in one buffer, into which the backward pass
-    has added them; it updates fp32 copies of half-precision weights, and writes the weights.
+    Before 2023 frameworks zeroed gradients instead of freeing them. Loss scaling reads and writes every
+    gradient once more, into the format of master weights where there are any, which are copied back. A
+    fused optimizer finds all gradients in one buffer, into which the backward pass has added them; it
+    updates fp32 copies of half-precision weights, and writes the weights.
     """
     if not sizes:
         return ()
     if software.optimizer is OptimizerKernels.FUSED and rule.fused:
         return _fused(rule, sizes, policy)
-    dtype = policy.weights
+    dtype = _updated(policy)
     single = software.optimizer is OptimizerKernels.SINGLE
     launches = len(sizes) if single else multi_tensor_launches(sizes)
     kernels = []
     if software.era < FOREACH_SINCE:
-        kernels.append(_update("zero_grad", 1, sizes, dtype=dtype, launches=len(sizes), reads=0))
-        kernels.append(_update("grad_accumulate", 3, sizes, dtype=dtype, launches=len(sizes), reads=2))
+        own = policy.weights
+        kernels.append(_update("zero_grad", 1, sizes, dtype=own, launches=len(sizes), reads=0))
+        kernels.append(_update("grad_accumulate", 3, sizes, dtype=own, launches=len(sizes), reads=2))
     if policy.loss_scaling:
-        kernels.append(
-            _update("unscale", 2, sizes, dtype=dtype, launches=multi_tensor_launches(sizes), reads=1)
-        )
+        kernels.append(_copy("unscale", sizes, policy.weights, dtype))
     for i, passes in enumerate(rule.steps):
         for name, some in _by_output(f"{rule.name}_{i}", sizes, dtype, fresh=single and i in rule.fresh):
             many = len(some) if single else launches
             kernels.append(_update(name, passes, some, dtype=dtype, launches=many, reads=max(passes - 1, 1)))
+    if policy.masters:
+        kernels.append(_copy("write_back", sizes, policy.masters, policy.weights))
     return tuple(kernels)
+
+
+def _copy(name: str, sizes: Sequence[int], source: DType, target: DType) -> Kernel:
+    """Return the kernel that reads tensors in one format and writes them in another, many at a launch."""
+    once = multi_tensor_launches(sizes)
+    kernel = _update(name, 2, sizes, dtype=source, launches=once, reads=1)
+    return replace(kernel, bytes_written=sum(sizes) * target.itemsize)
 
 
 def _by_output(
@@ -156,8 +165,8 @@ def update_bytes(
     if not rule.fresh or not sizes or software.optimizer is OptimizerKernels.FUSED:
         return 0
     if software.optimizer is OptimizerKernels.SINGLE:
-        return len(rule.fresh) * max(sizes) * policy.weights.itemsize
-    return sum(sizes) * policy.weights.itemsize
+        return len(rule.fresh) * max(sizes) * _updated(policy).itemsize
+    return sum(sizes) * _updated(policy).itemsize
 
 
 def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -> tuple[Kernel, ...]:
@@ -176,5 +185,11 @@ def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -
 
 
 def state_bytes(rule: OptimizerRule, parameters: int, policy: PrecisionPolicy) -> int:
-    """Return the memory of the optimizer's state; states have the weights' format."""
-    return round(rule.states * parameters * policy.weights.itemsize)
+    """Return the memory of the optimizer's state, and of master weights; all have one format."""
+    copies = 1 if policy.masters else 0
+    return round((rule.states + copies) * parameters * _updated(policy).itemsize)
+
+
+def _updated(policy: PrecisionPolicy) -> DType:
+    """Return the format of what the optimizer updates."""
+    return policy.masters or policy.weights

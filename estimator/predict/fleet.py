@@ -15,7 +15,7 @@ from estimator.hardware.efficiency import Regime, Scale
 from estimator.precision import DType
 from estimator.predict.factors import library_factors, software_factors, time_factor_key
 from estimator.predict.keys import library_kinds, library_speed, regime_key, winograd_key
-from estimator.predict.paths import path_of, vector_formats
+from estimator.predict.paths import is_unaligned, path_of, vector_formats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -182,11 +182,11 @@ class Fleet:
 
     def _paths(self, category: Category) -> _Paths:
         """Return the units the devices run a class of kernels on, and the FLOP/s they attain there."""
-        known: dict[tuple[DType, tuple[DType, ...]], _Paths] = self.__dict__["_paths_known"]
+        known: dict[tuple[DType, tuple[DType, ...], bool], _Paths] = self.__dict__["_paths_known"]
         dtype = category.dtype if category.dtype.is_floating else DType.FP32
-        key = (dtype, vector_formats(category))
+        key = (dtype, vector_formats(category), is_unaligned(category))
         if key not in known:
-            paths = [path_of(device, category) for device in self.devices]
+            paths = [path_of(device, category, self.software.era) for device in self.devices]
             names = tuple(dict.fromkeys(path.name for path in paths))
             feed = self.calibration.gpu.feed
             attained = [

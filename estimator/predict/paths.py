@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from estimator.errors import InputError
 from estimator.precision import DType
+from estimator.predict.table import UNALIGNED
 
 if TYPE_CHECKING:
     from estimator.hardware.device import Device
@@ -17,6 +18,12 @@ _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.F
 _SUMS_NARROW = "nvidia"  # its fp16 vector units have no wider sum
 _SCALED_BY = {"matrix": "matrix", "double": "double", "scarce": "double"}
 _BESIDE_INTEGERS = 1 / 1.36  # 36 integer instructions to 100 floating-point ones (NVIDIA, Turing whitepaper)
+# Products whose rows are no whole 16 bytes: cuBLAS has had kernels with matrix units for them since CUDA 11
+# (docs.nvidia.com/cuda/cublas, "Tensor Core Usage"; Ampere needs that release), PyTorch since 1.7 of 2020.
+# They load element by element; the rate a unit is fed at is from Lambda's Transformer-XL, whose 267,735 words
+# make the largest product (decision 13).
+_ALIGNED_ONLY_UNTIL, _AMPERE_YEAR = 2020, 2020
+_UNALIGNED_FLOP_PER_CLOCK = 850.0
 _FULL_DOUBLE = 0.2  # of the fp32 rate: less is a token number of fp64 units, easily kept busy
 
 
@@ -68,14 +75,35 @@ def product_path(device: Device, dtype: DType) -> Path:
     return Path("matrix", matrix) if matrix > vector * share else Path("vector", vector, share)
 
 
-def path_of(device: Device, category: Category) -> Path:
-    """Return the units a class of kernels runs on; work on integers takes about as long as on fp32."""
+def path_of(device: Device, category: Category, era: int) -> Path:
+    """Return the units a class of kernels runs on in the libraries of a year.
+
+    Work on integers takes about as long as on fp32.
+    """
     dtype = category.dtype if category.dtype.is_floating else DType.FP32
     if dtype in HALVES and (formats := vector_formats(category)):
         peak = max(device.peaks.vector.get(each, 0.0) for each in formats)
         if peak:
             return Path("half", peak)
-    return product_path(device, dtype)
+    path = product_path(device, dtype)
+    if is_unaligned(category) and path.name == "matrix" and device.vendor == "nvidia":
+        return _unaligned_path(device, path, era)
+    return path
+
+
+def is_unaligned(category: Category) -> bool:
+    """Tell whether the class is of products whose rows are no multiple of 16 bytes."""
+    return category.kind.endswith(UNALIGNED)
+
+
+def _unaligned_path(device: Device, path: Path, era: int) -> Path:
+    year = device.architecture.year
+    vector = device.peaks.vector.get(DType.FP32)
+    if era <= _ALIGNED_ONLY_UNTIL and year is not None and year < _AMPERE_YEAR and vector:
+        share = _BESIDE_INTEGERS if device.architecture.integers_share_lanes else 1.0
+        return Path("vector", vector, share)
+    rate = path.peak / (device.units * device.clock_hz)
+    return path._replace(share=path.share / (1.0 + rate / _UNALIGNED_FLOP_PER_CLOCK))
 
 
 def vector_formats(category: Category) -> tuple[DType, ...]:

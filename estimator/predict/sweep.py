@@ -15,6 +15,7 @@ from estimator.predict.factors import host_seconds, software_factors
 from estimator.predict.fleet import Fleet, bandwidth_of
 from estimator.predict.gpu import gpu_times
 from estimator.predict.paths import path_of
+from estimator.software import CURRENT_ERA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +97,7 @@ def lacking(device: Device, categories: Iterable[Category]) -> str | None:
             bandwidth_of(device)
         for category in formats.values():
             if device.kind is DeviceKind.GPU:
-                path_of(device, category)
+                path_of(device, category, CURRENT_ERA)
             else:
                 cpu_peak(device, category.dtype)
     except InputError as error:

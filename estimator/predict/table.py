@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from estimator.precision import DType
 from estimator.workload.kernel import IN_PLACE, ConvShape, GemmShape, Op, Phase
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from estimator.precision import DType
     from estimator.workload.kernel import Kernel
     from estimator.workload.workload import Workload
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PHASES = tuple(Phase)
 BACKWARD = frozenset({Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE})
 OPTIMIZER_LAYER = -1
+UNALIGNED = ".unaligned"
+_EXPERTS = "grouped_"
 PRODUCT_OPS = frozenset({Op.GEMM, Op.BMM, Op.CONV, Op.GROUPED, Op.DEPTHWISE})
 _THIN_CHANNELS = 16
 _WINOGRAD_WINDOWS = ((3, 3), (5, 5))  # of cuDNN's two ways, the one with separate kernels takes 5x5, too
@@ -35,6 +37,7 @@ _FAST_WIDTHS = frozenset({4, 8, 16, 32})
 _FAST_GROUPS = 16
 _FAST_CHANNELS = 256
 _FORWARD = frozenset({Phase.FORWARD, Phase.RECOMPUTE})
+_ALIGNED_BYTES = 16  # what a thread loads or stores at once
 
 
 class Category(NamedTuple):
@@ -286,11 +289,17 @@ def _sum_by(slot: Ints, weights: Floats, slots: int) -> Floats:
 def kind_of(kernel: Kernel) -> str:
     """Return the class of a kernel: its op, with what decides its speed behind a dot."""
     shape = kernel.shape
-    if not isinstance(shape, ConvShape):
-        return f"{kernel.op.value}.{kernel.name}"
-    if kernel.op is Op.DEPTHWISE:
+    if isinstance(shape, ConvShape):
+        return _convolution_kind(kernel.op, shape)
+    if shape is not None and kernel.op in {Op.GEMM, Op.BMM} and not _is_aligned(kernel, shape):
+        return kernel.op.value + UNALIGNED
+    return f"{kernel.op.value}.{kernel.name}"
+
+
+def _convolution_kind(op: Op, shape: ConvShape) -> str:
+    if op is Op.DEPTHWISE:
         return "depthwise.large" if max(shape.kernel) >= _LARGE_WINDOW else "depthwise"
-    if kernel.op is Op.GROUPED:
+    if op is Op.GROUPED:
         return f"grouped.{_group_class(shape)}"
     if shape.c_in < _THIN_CHANNELS:
         return "conv.thin"
@@ -298,6 +307,17 @@ def kind_of(kernel: Kernel) -> str:
         return "conv.pointwise"
     # Of a row, not of an image: those of images run as others do.
     return "conv.dilated" if len(shape.kernel) == 1 and max(shape.dilation) > 1 else "conv"
+
+
+def _is_aligned(kernel: Kernel, shape: GemmShape) -> bool:
+    """Tell whether the rows in memory of a product of halves are whole loads; other formats always are.
+
+    Rows run along k and n; in a gradient of weights, which sums over tokens, along m and n.
+    """
+    if kernel.compute.itemsize != DType.FP16.itemsize or kernel.name.startswith(_EXPERTS):
+        return True
+    along = (shape.m, shape.n) if kernel.phase is Phase.WGRAD else (shape.k, shape.n)
+    return all(size * kernel.compute.itemsize % _ALIGNED_BYTES == 0 for size in along)
 
 
 def _group_class(shape: ConvShape) -> str:

@@ -117,8 +117,8 @@ def test_fully_sharded_data_parallel_with_checkpoints(tables: AliasTables) -> No
 
 def test_a_rate_of_tokens_where_a_sample_is_a_sentence_pair(tables: AliasTables) -> None:
     case = case_of(tables, "LAMBDA")
-    assert case.precision == "amp"
-    assert case.measured_s == pytest.approx(160 * 52 / 15388)
+    assert case.precision == "fp16-master"
+    assert case.measured_s == pytest.approx(160 * 48 / 15388)
 
 
 def test_a_run_counts_epochs_of_its_log(tables: AliasTables) -> None:
@@ -309,7 +309,7 @@ def test_scripts_of_a_source_set_what_its_tables_leave_out(tables: AliasTables) 
 
 
 def test_lambdas_benchmark_runs_nvidias_scripts(tables: AliasTables) -> None:
-    """BERT as above; NCF has a fused optimizer and keeps autocast. TorchScript's LAMB is read as LAMB."""
+    """BERT as above; NCF, too, is halved and has a fused optimizer. TorchScript's LAMB is read as LAMB."""
     path = "pytorch/results/1080Ti/PyTorch_{}_FP16/02-05-2024.txt"
     cases = {}
     for script, model in (("bert_base_squad", "BERT-base"), ("ncf", "NCF (NeuMF, ml-20m)")):
@@ -321,13 +321,79 @@ def test_lambdas_benchmark_runs_nvidias_scripts(tables: AliasTables) -> None:
     assert isinstance(bert, Case)
     assert isinstance(ncf, Case)
     assert (bert.precision, bert.software.mode) == ("fp16", Mode.FUSED)
-    assert (ncf.precision, ncf.software.optimizer) == ("amp", OptimizerKernels.FUSED)
+    assert (ncf.precision, ncf.software.optimizer) == ("fp16", OptimizerKernels.FUSED)
     lamb = interpret(
         replace(made("BERT-base", input_shape="128", batch_size="8", value=100.0), notes="JITLamb;DDP"),
         tables,
     )
     assert isinstance(lamb, Case)
     assert lamb.optimizer == "lamb"
+
+
+def lambda_run(tables: AliasTables, place: str, model: str, **columns: str | float) -> Case:
+    """Return a run of Lambda's benchmark as its table has it; ``place`` is its folder and script."""
+    folder, _, script = place.rpartition("/")
+    path = f"pytorch/{folder}/PyTorch_{script}/19-11-2022_09-49-31.txt"
+    source = "lambdal/deeplearning-benchmark"
+    row = replace(made(model, source=source, source_path=path, value=100.0), **columns)  # type: ignore[arg-type]
+    case = interpret(row, tables)
+    assert isinstance(case, Case)
+    return case
+
+
+@pytest.mark.parametrize(
+    ("folder", "precision"),
+    [
+        ("results/V100", "amp"),
+        ("results/3090_v1", "tf32"),
+        ("results_v2/x_1xGH200_96GB_v2_bk", "tf32"),
+        ("results/3090_sonantic_v1", "amp"),
+    ],
+)
+def test_a_flag_that_a_script_no_longer_knows_leaves_autocast_off(
+    tables: AliasTables, folder: str, precision: str
+) -> None:
+    """The logs of the tables v1 and v2 print ``amp: False`` whatever the benchmark asked for."""
+    case = lambda_run(
+        tables, f"{folder}/waveglow_FP16", "WaveGlow", input_shape="segment", batch_size="18", notes=""
+    )
+    assert case.precision == precision
+
+
+def test_a_benchmark_that_forgets_the_flag_has_no_autocast_either(tables: AliasTables) -> None:
+    def run(folder: str) -> Case:
+        return lambda_run(
+            tables, f"results/{folder}/ncf_FP16", "NeuMF (NCF)", batch_size="10000000", notes=""
+        )
+
+    assert run("1cc_H100_80GB_SXM5_v1").precision == "tf32"
+    assert run("A100_40GB_SXM4_v1").precision == "fp16"
+
+
+@pytest.mark.parametrize(
+    ("folder", "notes", "batch"),
+    [
+        ("results/8xA100_40GB_SXM4_v1", "JITLamb; script arg is GLOBAL batch 52", 52),
+        ("results/8xA100_SXM4", "JITLamb; batch parsed from log args; script arg is GLOBAL batch 416", 6),
+    ],
+)
+def test_the_logs_of_transformer_xl_say_what_ran(
+    tables: AliasTables, folder: str, notes: str, batch: int
+) -> None:
+    """No adaptive softmax, LAMB on the small network and Adam on the large one, of 256 positions."""
+    small = "layers=16;d_model=512;heads=8;d_head=64;d_inner=2048;vocab=267735 adaptive"
+
+    def run(size: str, config: str) -> Case:
+        return lambda_run(
+            tables, f"{folder}/transformerxl{size}_FP16", f"Transformer-XL-{size}", model_config=config,
+            notes=notes, input_shape="tgt_len=192;mem_len=192", batch_size="6", devices=8,
+        )  # fmt: skip
+
+    base, large = run("base", small), run("large", small.replace("d_model=512", "d_model=1024"))
+    assert (base.precision, base.optimizer, base.micro_batch) == ("fp16", "lamb", batch)
+    assert dict(base.network.params)["adaptive"] is False
+    assert (large.precision, large.optimizer) == ("fp16-master", "adam")
+    assert {dict(large.network.params)[name] for name in ("seq", "mem")} == {256}
 
 
 def test_what_a_table_misread_is_corrected(tables: AliasTables) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from estimator.networks.optimizers import OPTIMIZERS, update_kernels
+from estimator.networks.optimizers import OPTIMIZERS, state_bytes, update_kernels
 from estimator.precision import POLICIES
 from estimator.software import OptimizerKernels, Software
 
@@ -51,3 +51,12 @@ def test_without_loss_scaling_nobody_looks_for_infinities() -> None:
     plain, fewer = moved("amp-unscaled", OptimizerKernels.FOREACH)
     assert (scaled - plain, passes - fewer) == (8, 1)
     assert moved("amp-unscaled", OptimizerKernels.FOREACH) == moved("amp-bf16", OptimizerKernels.FOREACH)
+
+
+def test_master_weights_are_updated_and_copied_back() -> None:
+    """Gradients of 2 bytes to 4 (6), Adam in fp32, 4 bytes to weights of 2 (6)."""
+    halves, launches = moved("fp16-master", OptimizerKernels.FOREACH)
+    single, fewer = moved("fp32", OptimizerKernels.FOREACH)
+    assert (halves - single, launches - fewer) == (12, 2)
+    rule, policies = OPTIMIZERS.get("adam"), (POLICIES.get("fp16-master"), POLICIES.get("fp32"))
+    assert [state_bytes(rule, 1000, policy) for policy in policies] == [12_000, 8_000]

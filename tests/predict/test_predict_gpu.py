@@ -15,7 +15,7 @@ from estimator.predict.gpu import combine, gpu_times
 from estimator.predict.paths import path_of, product_path
 from estimator.predict.products import tile_flops
 from estimator.predict.table import Category, table_of
-from estimator.software import Layout, Software
+from estimator.software import CURRENT_ERA, Layout, Software
 from estimator.workload.kernel import ConvShape, GemmShape, Kernel, Op, Phase
 
 if TYPE_CHECKING:
@@ -155,6 +155,27 @@ def test_a_library_may_be_slow_in_half_precision_alone(v100: Device, calibration
     assert worked(single, v100, said) == worked(single, v100, calibration)
 
 
+def test_products_whose_rows_are_no_whole_loads_are_slower_in_half_precision(
+    v100: Device, calibration: Calibration
+) -> None:
+    """Rows of 4,097 halves; in fp32 they are as fast, and few columns more do not matter."""
+    v100 = replace(v100, vendor="nvidia")
+    whole, odd = (gemm(4096, n, 4096, DType.FP16) for n in (4096, 4097))
+    assert seconds(odd, v100, calibration) > 1.15 * seconds(whole, v100, calibration)
+    single = [seconds(gemm(4096, n, 4096), v100, calibration) for n in (4096, 4097)]
+    assert single[1] < 1.1 * single[0]
+
+
+def test_before_cuda_11_such_products_ran_on_vector_units_of_older_devices(v100: Device) -> None:
+    v100 = replace(v100, vendor="nvidia")
+    ampere = replace(v100, architecture=replace(v100.architecture, year=2020))
+    odd = Category("gemm.unaligned", DType.FP16, Phase.FORWARD)
+    assert path_of(v100, odd, 2020).name == "vector"
+    assert path_of(v100, odd, 2021).name == "matrix"
+    assert path_of(v100, odd._replace(kind="gemm.linear"), 2020).name == "matrix"
+    assert path_of(ampere, odd, 2020).name == "matrix"  # older libraries do not know it
+
+
 def test_dilated_convolutions_of_a_row_run_on_vector_units_in_half_precision(
     v100: Device, pascal: Device
 ) -> None:
@@ -162,11 +183,13 @@ def test_dilated_convolutions_of_a_row_run_on_vector_units_in_half_precision(
     architecture = replace(v100.architecture, vector=vector)
     v100 = replace(v100, peaks=derive_peaks(architecture, v100.units, v100.clock_hz))
     kind, plain = (Category(name, DType.FP16, Phase.FORWARD) for name in ("conv.dilated", "conv"))
-    path = path_of(v100, kind)
+    path = path_of(v100, kind, CURRENT_ERA)
     assert (path.name, path.peak) == ("half", v100.peaks.vector[DType.FP16])
-    assert path_of(v100, plain).name == "matrix"
-    assert path_of(pascal, kind).peak == pascal.peaks.vector[DType.FP32]  # half is counted in single there
-    assert path_of(v100, kind._replace(dtype=DType.FP32)).name == "vector"
+    assert path_of(v100, plain, CURRENT_ERA).name == "matrix"
+    assert (
+        path_of(pascal, kind, CURRENT_ERA).peak == pascal.peaks.vector[DType.FP32]
+    )  # half is counted in single there
+    assert path_of(v100, kind._replace(dtype=DType.FP32), CURRENT_ERA).name == "vector"
 
 
 def test_a_tiny_kernel_costs_its_launch(v100: Device, calibration: Calibration) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,14 @@ def test_only_dense_3x3_and_5x5_of_stride_1_may_use_winograd() -> None:
         (conv(Phase.FORWARD, groups=4, c=96), "grouped.narrow"),
         (conv(Phase.FORWARD, groups=2, c=128), "grouped.wide"),
         (gemm(8), "gemm.linear"),
+        (replace(gemm(7), compute=DType.FP16), "gemm.linear"),  # its rows are 64 and 32 long
+        (replace(gemm(8), compute=DType.FP16, shape=GemmShape(1, 8, 60, 32)), "gemm.unaligned"),
+        (replace(gemm(8), compute=DType.FP16, shape=GemmShape(1, 8, 64, 33)), "gemm.unaligned"),
+        (
+            replace(gemm(8), compute=DType.FP16, shape=GemmShape(1, 64, 32, 7), phase=Phase.WGRAD),
+            "gemm.linear",
+        ),
+        (replace(gemm(8), shape=GemmShape(1, 8, 61, 33)), "gemm.linear"),
         (of_window(3), "conv"),
         (of_window(3, dilation=2), "conv.dilated"),
         (of_window(1, dilation=2), "conv.pointwise"),
