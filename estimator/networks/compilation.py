@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from estimator.layers.fusion import fused_layers
-from estimator.workload.kernel import IN_PLACE, Phase
+from estimator.workload.kernel import IN_PLACE, Op, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,47 @@ if TYPE_CHECKING:
 
 def compiled(layers: Sequence[LayerWork], calls: Sequence[Call]) -> tuple[LayerWork, ...]:
     """Return the layers with a compiler's kernels; a merged one stays with its first layer."""
+    layers = _inlined(layers, calls)
     lists = fused_layers([layer.kernels for layer in layers], _follows(layers, calls))
     return tuple(
         layer if call.node.times > 1 else layer._replace(kernels=kernels)
         for layer, call, kernels in zip(layers, calls, lists, strict=True)
     )
+
+
+def _inlined(layers: Sequence[LayerWork], calls: Sequence[Call]) -> list[LayerWork]:
+    """Move the forward of element-wise layers to the one element-wise layer that takes what they give.
+
+    Code of the kind is written where it is used (TorchInductor: only what several kernels read, or what a
+    product reads, is realized).
+    """
+    values = _values(layers, calls)
+    takers: dict[_Value, list[int]] = {}
+    for index, (taken, _) in enumerate(values):
+        for value in taken:
+            takers.setdefault(value, []).append(index)
+    result = list(layers)
+    for index, (taken, given) in enumerate(values):
+        users = {user for value in given for user in takers.get(value, ())}
+        if taken & given or len(users) != 1 or calls[index].node.times > 1:
+            continue
+        (user,) = users
+        if user > index + 1 and calls[user].node.times == 1 and _joins(result[index], result[user]):
+            own = result[index].kernels
+            moved = tuple(kernel for kernel in own if kernel.phase is Phase.FORWARD)
+            left = tuple(kernel for kernel in own if kernel.phase is not Phase.FORWARD)
+            result[index] = result[index]._replace(kernels=left)
+            result[user] = result[user]._replace(kernels=(*moved, *result[user].kernels))
+    return result
+
+
+def _joins(layer: LayerWork, user: LayerWork) -> bool:
+    """Tell whether all forward work of a layer is element by element, and the user's begins with as many."""
+    own = [kernel for kernel in layer.kernels if kernel.phase is Phase.FORWARD]
+    others = [kernel for kernel in user.kernels if kernel.phase is Phase.FORWARD]
+    if not own or not others or others[0].op is not Op.ELEMENTWISE:
+        return False
+    return all(kernel.op is Op.ELEMENTWISE and kernel.elements == others[0].elements for kernel in own)
 
 
 def _follows(layers: Sequence[LayerWork], calls: Sequence[Call]) -> list[bool]:

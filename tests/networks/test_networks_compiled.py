@@ -67,6 +67,27 @@ def test_the_relu_behind_a_norm_joins_it() -> None:
     assert kernels[0] - kernels[1] >= 49
 
 
+def with_shortcut(layer: str) -> Network:
+    """Describe the sum of what a convolution makes of the input and what a layer before it does."""
+    return described(
+        "format: 1\nname: shortcut\ninputs: {image: {shape: [64, 16, 16]}}\nlayers:\n"
+        f"  - {{{layer}, from: image, name: kept}}\n"
+        "  - {type: Conv2d, from: image, out_channels: 64, kernel_size: 1, bias: false, name: made}\n"
+        "  - {type: Add, from: [made, kept]}\nloss: MSELoss\n"
+    )
+
+
+def test_what_one_later_layer_takes_is_computed_there() -> None:
+    """The scaled input is neither written nor read: the sum costs what it does without."""
+    compiled = training(Mode.COMPILED, inference=True)
+    plain, one = (
+        lower(with_shortcut(layer), compiled) for layer in ("type: Identity", "type: MulScalar, value: 2.0")
+    )
+    eager = lower(with_shortcut("type: MulScalar, value: 2.0"), training(Mode.EAGER, inference=True))
+    assert moved(one, Op.ELEMENTWISE) == moved(plain, Op.ELEMENTWISE)
+    assert moved(eager, Op.ELEMENTWISE) > moved(one, Op.ELEMENTWISE)
+
+
 @pytest.mark.parametrize(
     ("network", "mode", "era", "layout"),
     [
