@@ -39,8 +39,8 @@ def measured_rows() -> list[MeasuredRow]:
 def sampled(rows: list[MeasuredRow], tables: AliasTables, networks: int) -> list[MeasuredRow]:
     """Keep the rows of so many networks of each source, precision, layout and kind of run, evenly spaced."""
     cases, uncovered = interpret_all(rows, tables)
-    kept = {id(case.row) for case in thinned(cases, networks)} | {id(each.row) for each in uncovered}
-    return [row for row in rows if id(row) in kept]
+    kept = {case.row.at for case in thinned(cases, networks)} | {each.row.at for each in uncovered}
+    return [row for row in rows if row.at in kept]  # by place: a case's row may have been corrected
 
 
 def main(folder: Path, *, only_memory: bool, networks: int | None) -> None:
