@@ -38,6 +38,7 @@ _ITEMSIZE = {
     DType.FP64: 8, DType.FP32: 4, DType.TF32: 4, DType.FP16: 2, DType.BF16: 2, DType.FP8: 1,
     DType.FP4: 1, DType.INT8: 1, DType.INT32: 4, DType.INT64: 8, DType.BOOL: 1,
 }  # fmt: skip
+HALVES = frozenset({DType.FP16, DType.BF16})
 _INTEGERS = frozenset({DType.INT8, DType.INT32, DType.INT64, DType.BOOL})
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from estimator.precision import HALVES, POLICIES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from estimator.results.evaluation import Detail
 
-AMP, FP32, TF32 = ("amp", "amp-unscaled", "fp16", "fp16-master", "amp-bf16", "bf16"), ("fp32",), ("tf32",)
+AMP = tuple(name for name in POLICIES if POLICIES.get(name).product in HALVES)
+FP32, TF32 = ("fp32",), ("tf32",)
 _LLM = (
     "LLMFOUNDRY", "VTRAIN", "DGXC", "MBRIDGE", "BIGSCI", "BLOOM", "MEGATRON", "KORTHI", "TITAN", "MAXTEXT",
     "FLASHATTN", "MODELCARD", "OPT", "JAXTB", "LITGPT", "TINYLLAMA", "LEVANTER", "FAIRSEQ", "MODDED", "LLMC",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from estimator.hardware.architecture import DeviceKind
 from estimator.networks.footprint import block_of
-from estimator.precision import DType
+from estimator.precision import HALVES, DType
 from estimator.results.prediction import MemorySummary
 from estimator.software import CURRENT_ERA
 
@@ -31,7 +31,6 @@ _FRAGMENTATION = 1.05
 # Of an NVIDIA GPU's memory the driver keeps a part: CUDA reports 15.78 of 16 GiB (V100), 23.70 of 24
 # (RTX 3090), 39.56 of 40 and 79.15 of 80 (A100).
 _DRIVER_SHARE = 0.012
-_HALVES = (DType.FP16, DType.BF16)
 
 
 def memory_summary(
@@ -92,7 +91,7 @@ def sharded(workload: Workload, policy: PrecisionPolicy, parallel: Parallelism) 
             optimizer_bytes=-(-whole.optimizer_bytes // data),
             updating_bytes=-(-whole.updating_bytes // data),
         )
-    wide = policy.masters is None and policy.weights in _HALVES  # else the optimizer's share holds the copies
+    wide = policy.masters is None and policy.weights in HALVES  # else the optimizer's share holds the copies
     widening = DType.FP32.itemsize // policy.weights.itemsize if wide else 1
     blocks: dict[str | None, int] = defaultdict(int)
     for layer in workload.layers:

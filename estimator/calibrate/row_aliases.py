@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from estimator.calibrate.rows import MeasuredRow
     from estimator.document import Value
 
 _TABLES = ("frameworks", "scripts", "variants", "sources", "datasets", "links", "errata")
@@ -90,6 +91,20 @@ class AliasTables:
     def search(self, table: str, text: str) -> Mapping[str, str] | None:
         """Return the first line of ``table`` whose pattern occurs in ``text``."""
         return next((line for pattern, line in self._searches[table] if pattern.search(text)), None)
+
+    def script(self, row: MeasuredRow) -> Mapping[str, str]:
+        """Return what is known of the script that a row was measured with; nothing for most rows.
+
+        Many rows share a text, and each is asked about several times.
+        """
+        text = f"{row.source} | {row.source_path} | {row.precision}"
+        if text not in self._scripts:
+            self._scripts[text] = self.search("scripts", text) or {}
+        return self._scripts[text]
+
+    @cached_property
+    def _scripts(self) -> dict[str, Mapping[str, str]]:
+        return {}
 
     @cached_property
     def errata(self) -> dict[tuple[str, str], Mapping[str, str]]:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from estimator.calibrate.row_aliases import AliasTables
     from estimator.calibrate.rows import MeasuredRow
 
@@ -22,17 +20,12 @@ def corrected(row: MeasuredRow, tables: AliasTables) -> MeasuredRow:
     of a script stands in the table of scripts.
     """
     line = tables.errata.get((row.source_id, row.row), {})
-    stated = {name: line[name] for name in _FIELDS if line.get(name)}
-    return replace(row, **{**_by_script(row, tables), **stated})  # type: ignore[arg-type]  # text fields only
-
-
-def script_of(row: MeasuredRow, tables: AliasTables) -> Mapping[str, str]:
-    """Return what is known of the script that a row was measured with; nothing for most rows."""
-    return tables.search("scripts", f"{row.source} | {row.source_path} | {row.precision}") or {}
+    stated = _by_script(row, tables) | {name: line[name] for name in _FIELDS if line.get(name)}
+    return replace(row, **stated) if stated else row  # type: ignore[arg-type]  # text fields only
 
 
 def _by_script(row: MeasuredRow, tables: AliasTables) -> dict[str, str]:
-    script = script_of(row, tables)
+    script = tables.script(row)
     found = {"model": script["model"]} if script.get("model") else {}
     if (place := script.get("batch")) and (noted := re.search(place, row.notes)):
         found["batch_size"] = noted[1]

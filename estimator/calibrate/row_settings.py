@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from estimator.calibrate.row_aliases import UncoveredError
-from estimator.calibrate.row_errata import script_of
+from estimator.precision import POLICIES, DType
 from estimator.software import CURRENT_ERA, AttentionKernel, Layout, Mode, OptimizerKernels, Software
 
 if TYPE_CHECKING:
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from estimator.calibrate.rows import MeasuredRow
 
 _FLAGS = re.compile(r"SUSPICIOUS|SUSPECT|AMBIGUOUS|OUTLIER|LOW SCALING|WARNING|CONTAMINATED|ANOMAL|[Aa]nomal")
-_POLICIES = frozenset(
-    {"fp64", "fp32", "tf32", "fp16", "fp16-master", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8", "fp4"}
-)
+_POLICIES = {name: POLICIES.get(name) for name in POLICIES}
+_NAMED = _POLICIES.keys() | {"fp4"}  # said of rows, and refused by its name
 _BF16_MIXED = re.compile(r"amp_bf16|bf16 autocast|autocast.{0,12}bf16|bf16[ -]mixed|\bbf16 \(cl")
 _FP8_RUN = re.compile(  # language models on the first generation with FP8, and on later ones
     r"FP8 \(or lower\) hybrid is usual|(?:GPT|Llama|BERT).* \| .*\b(?:G?[HB][1-3]00|MI3\d\d)"
@@ -37,7 +36,7 @@ _RELEASES = {
 _VERSION = re.compile(r"(?<![\d.])v?(\d)\.(\d{1,2})(?![\d])")
 _FLASH_YEAR = 2023  # scaled_dot_product_attention came with PyTorch 2.0
 _TF_CHANNELS_LAST_YEAR = 2019  # the layout pass of TensorFlow 1.13 and later
-_HALF = frozenset({"fp16", "fp16-master", "bf16", "amp", "amp-unscaled", "amp-bf16", "fp8"})
+_HALF = frozenset(n for n, each in _POLICIES.items() if each.product.itemsize < DType.FP32.itemsize)
 _OPTIMIZERS = (
     (r"\b(?:Fused)?AdamW\b|decoupled AdamW", "adamw"), (r"LAMB\b|\b(?:JIT)?Lamb\b", "lamb"),
     (r"NovoGrad", "adam"),
@@ -91,11 +90,11 @@ def precision_of(row: MeasuredRow, tables: AliasTables) -> tuple[str, str | None
     source = tables.sources.get(row.source_id)
     if text == "fp16" and source and source["fp16"]:
         text = source["fp16"]
-    if text == "amp" and (policy := script_of(row, tables).get("amp")):
+    if text == "amp" and (policy := tables.script(row).get("amp")):
         return policy, None
     if text in ("amp", "bf16") and _BF16_MIXED.search(row.notes):
         return "amp-bf16", None
-    if text in _POLICIES:
+    if text in _NAMED:
         return text, None
     if text.startswith("mixed") and _FP8_RUN.search(f"{row.model} | {row.device} | {row.notes}"):
         return "fp8", "mixed precision whose format the source does not state: FP8 is usual for these runs"
@@ -122,7 +121,7 @@ def software_of(row: MeasuredRow, precision: str, tables: AliasTables) -> Softwa
         label += f" | {row.cuda_cudnn}"
     label += f" | on {row.device}"
     line = dict(tables.search("frameworks", label) or {})
-    line |= {key: text for key, text in script_of(row, tables).items() if text}
+    line |= {key: text for key, text in tables.script(row).items() if text}
     framework = line.get("framework") or "pytorch"
     era = era_of(row, framework, tables)
     mode = Mode(line.get("mode") or "eager")
@@ -196,7 +195,7 @@ def copies_input(row: MeasuredRow) -> bool:
 
 def optimizer_of(row: MeasuredRow, default: str, tables: AliasTables) -> str:
     """Optimizer of the script, else the one named in the notes, else ``default``."""
-    if rule := script_of(row, tables).get("rule"):
+    if rule := tables.script(row).get("rule"):
         return rule
     for pattern, name in _OPTIMIZERS:
         if re.search(pattern, row.notes):

@@ -180,14 +180,13 @@ def _fused(rule: OptimizerRule, sizes: Sequence[int], policy: PrecisionPolicy) -
         weights = sum(sizes) * policy.weights.itemsize
         update = replace(update, bytes_written=update.bytes_written + weights)
     scaled = policy.loss_scaling or policy.weights is DType.FP16
-    check = _update("unscale", 2, sizes, dtype=policy.weights, launches=once, reads=1)
+    check = _copy("unscale", sizes, policy.weights, policy.weights)
     return (check, update) if scaled else (update,)
 
 
 def state_bytes(rule: OptimizerRule, parameters: int, policy: PrecisionPolicy) -> int:
     """Return the memory of the optimizer's state, and of master weights; all have one format."""
-    copies = 1 if policy.masters else 0
-    return round((rule.states + copies) * parameters * _updated(policy).itemsize)
+    return round((rule.states + bool(policy.masters)) * parameters * _updated(policy).itemsize)
 
 
 def _updated(policy: PrecisionPolicy) -> DType:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from estimator.errors import InputError
-from estimator.precision import DType
-from estimator.predict.paths import HALVES
+from estimator.precision import HALVES, DType
 from estimator.workload.kernel import Phase
 
 if TYPE_CHECKING:

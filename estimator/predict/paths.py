@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from estimator.errors import InputError
-from estimator.precision import DType
+from estimator.precision import HALVES, DType
 from estimator.predict.table import UNALIGNED
 
 if TYPE_CHECKING:
@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from estimator.hardware.efficiency import Scale
     from estimator.predict.table import Category
 
-HALVES = frozenset({DType.FP16, DType.BF16})
 _FALLBACK = {DType.TF32: DType.FP32, DType.BF16: DType.FP32, DType.FP16: DType.FP32}
-_SUMS_NARROW = "nvidia"  # its fp16 vector units have no wider sum
+_NVIDIA = "nvidia"  # whose fp16 vector units have no wider sum
 _SCALED_BY = {"matrix": "matrix", "double": "double", "scarce": "double"}
 _BESIDE_INTEGERS = 1 / 1.36  # 36 integer instructions to 100 floating-point ones (NVIDIA, Turing whitepaper)
 # Products whose rows are no whole 16 bytes: cuBLAS has had kernels with matrix units for them since CUDA 11
@@ -62,7 +61,7 @@ def product_path(device: Device, dtype: DType) -> Path:
     wider = _FALLBACK.get(dtype)
     if wider is not None:
         wide = device.peaks.vector.get(wider, 0.0)
-        vector = wide if device.vendor == _SUMS_NARROW and wide else max(vector, wide)
+        vector = wide if device.vendor == _NVIDIA and wide else max(vector, wide)
     if matrix <= 0 and vector <= 0:
         known = sorted({str(d) for d in (*device.peaks.vector, *device.peaks.matrix)})
         raise InputError(
@@ -71,8 +70,13 @@ def product_path(device: Device, dtype: DType) -> Path:
     if dtype is DType.FP64:
         full = vector >= _FULL_DOUBLE * device.peaks.vector.get(DType.FP32, 0.0)
         return Path("double" if full else "scarce", max(matrix, vector))
+    lanes = _vector_path(device, vector)
+    return Path("matrix", matrix) if matrix > lanes.peak * lanes.share else lanes
+
+
+def _vector_path(device: Device, peak: float) -> Path:
     share = _BESIDE_INTEGERS if device.architecture.integers_share_lanes else 1.0
-    return Path("matrix", matrix) if matrix > vector * share else Path("vector", vector, share)
+    return Path("vector", peak, share)
 
 
 def path_of(device: Device, category: Category, era: int) -> Path:
@@ -86,7 +90,7 @@ def path_of(device: Device, category: Category, era: int) -> Path:
         if peak:
             return Path("half", peak)
     path = product_path(device, dtype)
-    if is_unaligned(category) and path.name == "matrix" and device.vendor == "nvidia":
+    if is_unaligned(category) and path.name == "matrix" and device.vendor == _NVIDIA:
         return _unaligned_path(device, path, era)
     return path
 
@@ -100,8 +104,7 @@ def _unaligned_path(device: Device, path: Path, era: int) -> Path:
     year = device.architecture.year
     vector = device.peaks.vector.get(DType.FP32)
     if era <= _ALIGNED_ONLY_UNTIL and year is not None and year < _AMPERE_YEAR and vector:
-        share = _BESIDE_INTEGERS if device.architecture.integers_share_lanes else 1.0
-        return Path("vector", vector, share)
+        return _vector_path(device, vector)
     rate = path.peak / (device.units * device.clock_hz)
     return path._replace(share=path.share / (1.0 + rate / _UNALIGNED_FLOP_PER_CLOCK))
 

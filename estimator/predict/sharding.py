@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from estimator.predict.table import PHASES, PRODUCT_OPS
-from estimator.workload.kernel import Op, Phase
+from estimator.workload.kernel import GROUPED, Op, Phase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _PER_HEAD = frozenset({Op.BMM, Op.ATTENTION, Op.SOFTMAX})
-_EXPERTS = f"{Op.GEMM.value}.grouped_"
+_EXPERTS = f"{Op.GEMM.value}.{GROUPED}"
 _INNER = 1.5  # an activation this much larger than the residual stream lies inside a block
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from estimator.precision import DType
-from estimator.workload.kernel import IN_PLACE, ConvShape, GemmShape, Op, Phase
+from estimator.precision import HALVES
+from estimator.workload.kernel import GROUPED, IN_PLACE, ConvShape, GemmShape, Op, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from estimator.precision import DType
     from estimator.workload.kernel import Kernel
     from estimator.workload.workload import Workload
 
@@ -27,7 +28,6 @@ PHASES = tuple(Phase)
 BACKWARD = frozenset({Phase.DGRAD, Phase.WGRAD, Phase.RECOMPUTE})
 OPTIMIZER_LAYER = -1
 UNALIGNED = ".unaligned"
-_EXPERTS = "grouped_"
 PRODUCT_OPS = frozenset({Op.GEMM, Op.BMM, Op.CONV, Op.GROUPED, Op.DEPTHWISE})
 _THIN_CHANNELS = 16
 _WINOGRAD_WINDOWS = ((3, 3), (5, 5))  # of cuDNN's two ways, the one with separate kernels takes 5x5, too
@@ -314,7 +314,7 @@ def _is_aligned(kernel: Kernel, shape: GemmShape) -> bool:
 
     Rows run along k and n; in a gradient of weights, which sums over tokens, along m and n.
     """
-    if kernel.compute.itemsize != DType.FP16.itemsize or kernel.name.startswith(_EXPERTS):
+    if kernel.compute not in HALVES or kernel.name.startswith(GROUPED):
         return True
     along = (shape.m, shape.n) if kernel.phase is Phase.WGRAD else (shape.k, shape.n)
     return all(size * kernel.compute.itemsize % _ALIGNED_BYTES == 0 for size in along)

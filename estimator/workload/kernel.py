@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from estimator.precision import DType
 
 
+GROUPED = "grouped_"  # begins the names of products that many experts' weights share a kernel of
 IN_PLACE = "_"  # ends the names of kernels that write over what they read, as in torch: relu_
 FRESH = "_new"  # ends the names of optimizer kernels whose results are memory mapped afresh
 

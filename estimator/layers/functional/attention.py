@@ -12,7 +12,7 @@ from estimator.layers.functional.pointwise import cast, dropout, operand_gradien
 from estimator.layers.functional.products import matmul, product_inputs
 from estimator.layers.functional.reductions import softmax
 from estimator.layers.strides import preserved
-from estimator.precision import POLICIES, DType
+from estimator.precision import HALVES, POLICIES, DType
 from estimator.software import AttentionKernel, Mode
 from estimator.workload.build import fused_attention, traffic
 from estimator.workload.kernel import GemmShape, Op, Phase
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 FIRST_FLASH_ERA = 2022  # Dao et al., FlashAttention, arXiv:2205.14135
 FIRST_WIDE_MATH_ERA = 2025  # the year after PyTorch 2.5, whose math kernel sums halves in fp32
 _BY_HEADS = 4  # dimensions of (batch, heads, length, features)
-_HALVES = frozenset({DType.FP16, DType.BF16})
 _RANDOM_STATE_BYTES = 24  # seed and offset that a fused kernel keeps to draw its dropout again
 
 
@@ -91,7 +90,7 @@ def attention_of_any_rank(
     if mask.bias is not None:
         mask = replace(mask, bias=_mask_by_heads(tape, mask.bias, len(q.shape)))
     _, out_dtype, (q4, k4, v4) = product_inputs(tape, q4, k4, v4)
-    if asked_fused and out_dtype in _HALVES and tape.setting.software.era >= FIRST_WIDE_MATH_ERA:
+    if asked_fused and out_dtype in HALVES and tape.setting.software.era >= FIRST_WIDE_MATH_ERA:
         q4, k4, v4 = (cast(tape, each, DType.FP32) for each in (q4, k4, v4))
         with tape.policy_of(POLICIES.get("fp32")):
             y = _math(tape, q4, k4, v4, mask, p=p)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.layers.functional.products import product_inputs
 from estimator.workload.build import product
-from estimator.workload.kernel import GemmShape, Phase
+from estimator.workload.kernel import GROUPED, GemmShape, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,13 +21,13 @@ def grouped_linear(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:
     (rows, k), (experts, n, _) = x.shape, weight.shape
     out = tape.new((rows, n), out_dtype, requires_grad=x.requires_grad or weight.requires_grad)
     each = -(-rows // experts)
-    passes = [("grouped_linear", Phase.FORWARD, GemmShape(experts, each, n, k), x, weight, out)]
+    passes = [(f"{GROUPED}linear", Phase.FORWARD, GemmShape(experts, each, n, k), x, weight, out)]
     if x.requires_grad:
         tape.save(weight)
-        passes.append(("grouped_dgrad", Phase.DGRAD, GemmShape(experts, each, k, n), out, weight, x))
+        passes.append((f"{GROUPED}dgrad", Phase.DGRAD, GemmShape(experts, each, k, n), out, weight, x))
     if weight.requires_grad:
         tape.save(x)
-        passes.append(("grouped_wgrad", Phase.WGRAD, GemmShape(experts, n, k, each), out, x, weight))
+        passes.append((f"{GROUPED}wgrad", Phase.WGRAD, GemmShape(experts, n, k, each), out, x, weight))
     for name, phase, shape, a, b, result in passes:
         kernel = product(
             name, phase, shape, compute=compute, itemsize=x.dtype.itemsize,

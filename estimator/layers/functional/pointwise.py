@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator.layers.base import LayerError
 from estimator.layers.strides import preserved
-from estimator.precision import DType
+from estimator.precision import HALVES, DType
 from estimator.workload.build import traffic
 from estimator.workload.kernel import IN_PLACE, Op, Phase
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from estimator.layers.tape import Tape, Tensor
 
 _WIDTH = {DType.FP16: 0, DType.BF16: 0, DType.FP32: 1, DType.TF32: 1, DType.FP64: 2}
-_HALVES = frozenset({DType.FP16, DType.BF16})
 ADDED_GRADIENT = "accumulate_gradient" + IN_PLACE  # autograd adds to the first of several gradients
 
 
@@ -74,7 +73,7 @@ def cast(tape: Tape, x: Tensor, dtype: DType, name: str = "cast") -> Tensor:
 
 def full_precision(tape: Tape, x: Tensor) -> Tensor:
     """Return ``x`` as fp32 where autocast runs the operation in fp32 (its list of sensitive functions)."""
-    if tape.policy.autocast and x.dtype in _HALVES:
+    if tape.policy.autocast and x.dtype in HALVES:
         return cast(tape, x, DType.FP32)
     return x
 
