@@ -89,6 +89,22 @@ def test_what_one_later_layer_takes_is_computed_there() -> None:
 
 
 @pytest.mark.parametrize(
+    "activation", ["{type: ReLU, name: kept}", "{type: ReLU, inplace: true, name: kept}"]
+)
+def test_the_backward_of_an_activation_that_a_later_sum_takes_joins_its_norm(activation: str) -> None:
+    """Whether it writes over its input or not: its forward is in the sum, its backward stays where it was."""
+    network = described(
+        "format: 1\nname: moved\ninputs: {image: {shape: [64, 16, 16]}}\nlayers:\n"
+        "  - {type: Conv2d, out_channels: 64, kernel_size: 1, bias: false}\n"
+        f"  - BatchNorm2d\n  - {activation}\n"
+        "  - {type: Conv2d, from: image, out_channels: 64, kernel_size: 1, bias: false, name: made}\n"
+        "  - {type: Add, from: [made, kept]}\nloss: MSELoss\n"
+    )
+    (relu,) = (w for w in lower(network, training(Mode.COMPILED)).layers if w.kind == "ReLU")
+    assert not relu.kernels
+
+
+@pytest.mark.parametrize(
     ("network", "mode", "era", "layout"),
     [
         ("resnet50", Mode.COMPILED, 2025, Layout.CHANNELS_LAST),
