@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from estimator.report.blocks import Answer, Column, Facts, Paragraph, Table
@@ -25,7 +26,7 @@ def evaluation_screen(result: Evaluation) -> Screen:
     """Compose the screen: the answer, errors per group, order of devices, gaps, and rows if asked for."""
     blocks: list[Block] = [Answer(_answer(result)), _coverage(result)]
     if result.overall:
-        blocks.append(_table("overall", "all", {"predicted": result.overall, **result.baselines}))
+        blocks.append(_overall(result.overall, result.baselines))
     blocks += [_table(by, by.replace("_", " "), keys) for by, keys in result.groups.items() if keys]
     if result.ranking.groups:
         blocks.append(_order(result.ranking))
@@ -63,6 +64,13 @@ def _coverage(result: Evaluation) -> Facts:
             ("left out on request", str(result.excluded)),
         ),
     )
+
+
+def _overall(predicted: Scores, baselines: Mapping[str, Scores]) -> Table:
+    """Return the table of all rows; other predictors state no range that could hold."""
+    table = _table("overall", "all", {"predicted": predicted, **baselines})
+    own, *others = table.rows
+    return replace(table, rows=(own, *((*cells[:-1], "—") for cells in others)))
 
 
 def _table(name: str, heading: str, keys: Mapping[str, Scores]) -> Table:
